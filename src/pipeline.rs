@@ -25,6 +25,8 @@ pub struct Work {
     /// The original function in Ori, if it was imported and not changed, for later uses of the same
     /// snapshot.
     pub unchanged: Option<Function>,
+    /// The liveness of that function, if a warning needed it.
+    pub liveness: Option<Liveness>,
     /// The phases' counters.
     pub statistics: Statistics,
     /// The phases' remarks.
@@ -135,7 +137,8 @@ pub fn run(
         return Ok(work);
     }
     let mut function = import(snapshot)?;
-    work.warnings = steps.analyze(&function, snapshot, options);
+    let liveness;
+    (work.warnings, liveness) = steps.analyze(&function, snapshot, options);
     let change = match steps.optimizes {
         true => optimize(&mut function, snapshot, options, &steps.phases, host, &mut work)?,
         false => Change::None,
@@ -146,7 +149,11 @@ pub fn run(
         work.remarks.push(min_blocks_set());
     }
     match change {
-        Change::None => work.unchanged = Some(function),
+        Change::None => {
+            // Phases have edited the function, or it was imported again.
+            work.liveness = liveness.filter(|_| !steps.optimizes);
+            work.unchanged = Some(function);
+        }
         Change::Kept => work.plan = Some(plan(&function, snapshot)?),
     }
     Ok(work)
@@ -241,19 +248,25 @@ impl Steps {
             || self.writes_dot
     }
 
-    /// Returns warnings about the original function.
-    fn analyze(&self, function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Vec<String> {
-        let uninitialized = self
-            .warns_of_uninitialized
-            .then(|| uninitialized_warning(function, options));
+    /// Returns warnings about the original function, and its liveness if they needed it.
+    fn analyze(
+        &self,
+        function: &Function,
+        snapshot: &Snapshot<'_>,
+        options: &Options,
+    ) -> (Vec<String>, Option<Liveness>) {
+        let liveness = self.warns_of_uninitialized.then(|| {
+            let flow = ControlFlow::analyze(function, options.phase_options.traversal);
+            Liveness::compute(function, &flow)
+        });
+        let uninitialized = liveness
+            .as_ref()
+            .map(|liveness| uninitialized_warning(function, liveness));
         let unread_stores = self
             .warns_of_unread_stores
             .then(|| unread_stores_warning(function, snapshot));
-        [uninitialized, unread_stores]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .collect()
+        let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
+        (warnings.collect(), liveness)
     }
 }
 
@@ -449,9 +462,8 @@ fn not_proved(doubt: &str) -> Remark {
 /// The most registers that a message names.
 const NAMED_REGISTERS: usize = 8;
 
-fn uninitialized_warning(function: &Function, options: &Options) -> Option<String> {
-    let flow = ControlFlow::analyze(function, options.phase_options.traversal);
-    let registers = uninitialized_registers(function, &Liveness::compute(function, &flow));
+fn uninitialized_warning(function: &Function, liveness: &Liveness) -> Option<String> {
+    let registers = uninitialized_registers(function, liveness);
     if registers.is_empty() {
         return None;
     }

@@ -8,7 +8,7 @@ use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
 use crate::options::{self, FunctionHash, Options, RolledLoops};
-use crate::ori::Function;
+use crate::ori::{Function, Liveness};
 use crate::ori::machine::from_machine;
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
 use crate::pipeline::{self, Directives, Host, PipelineError, Work};
@@ -62,6 +62,8 @@ pub struct OrielRun {
     hash: Option<FunctionHash>,
     /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
+    /// Its liveness, if that was computed.
+    liveness: Option<Liveness>,
     /// The figures of the code that LLVM received.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -133,6 +135,7 @@ extern "C" fn oriel_run_begin(
         directives: work.directives,
         hash,
         unchanged: work.unchanged,
+        liveness: work.liveness,
         figures: None,
         code_remarks: Vec::new(),
         code: None,
@@ -260,8 +263,11 @@ extern "C" fn oriel_run_analyze(
     let analyzed = guarded(|| {
         let pressure = LiveRangeCalc::shared(|engine| FunctionPressure::compute(view, engine));
         // An unchanged function is analysed from its original snapshot.
-        let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
-        let figures = CodeFigures::new(&pressure, function.ok().as_ref());
+        let (function, liveness) = match run.unchanged.take() {
+            Some(function) => (Ok(function), run.liveness.take()),
+            None => (from_machine(&view), None),
+        };
+        let figures = CodeFigures::with_liveness(&pressure, function.ok().as_ref(), liveness.as_ref());
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),

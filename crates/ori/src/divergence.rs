@@ -84,7 +84,7 @@ impl Divergence {
     /// True if the value that an instruction reads as a source may differ between lanes.
     pub fn is_divergent_source(&self, function: &Function, instruction: Instruction, number: usize) -> bool {
         let operand = function.source(instruction, number);
-        self.late_uses.contains(&(instruction, number)) || self.is_divergent_operand(function, operand)
+        self.is_divergent_operand(function, operand) || self.late_uses.contains(&(instruction, number))
     }
 
     fn is_divergent_operand(&self, function: &Function, operand: Operand) -> bool {
@@ -324,9 +324,19 @@ impl<'a> Analysis<'a> {
             if operation == Operation::OpaqueTerminator || self.has_divergent_source(instruction) {
                 self.mark_branch(block);
             }
-        } else if self.gives_divergent_results(instruction, block) {
+        } else if !self.is_marked(instruction) && self.gives_divergent_results(instruction, block) {
             self.mark_results(instruction);
         }
+    }
+
+    /// True if there is nothing left to mark: all results are, and no carry depends on them.
+    fn is_marked(&self, instruction: Instruction) -> bool {
+        let mut results = self.function.results(instruction).iter();
+        let is_marked = |result: Operand| {
+            let register = result.as_register();
+            register.is_none_or(|register| self.found.registers.contains(register))
+        };
+        results.all(is_marked) && !has_carry(self.function.operation(instruction))
     }
 
     fn mark_results(&mut self, instruction: Instruction) {

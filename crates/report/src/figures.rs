@@ -4,10 +4,11 @@ use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use super::warnings::{self, Known, Warning};
+use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
-use oriel_ori::Function;
+use oriel_ori::{ControlFlow, Function, Liveness};
 use serde::Serialize;
 
 /// The risk from which on there is a warning.
@@ -109,9 +110,26 @@ impl<'a> CodeFigures<'a> {
     /// registers are estimated if Ori can represent the code, as `function`; without an estimate
     /// there is no occupancy. Of functions that it calls, nothing is known.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
+        Self::with_liveness(pressure, function, None)
+    }
+
+    /// Computes the same, with the liveness of the function if it is known.
+    pub fn with_liveness(
+        pressure: &FunctionPressure<'a>,
+        function: Option<&Function>,
+        liveness: Option<&Liveness>,
+    ) -> Self {
         let mut graph = CallGraph::default();
         if let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) {
-            graph.add(function, &Target::of(&pressure.snapshot()));
+            let target = Target::of(&pressure.snapshot());
+            let features = match liveness {
+                Some(liveness) => {
+                    let flow = ControlFlow::analyze(function, Traversal::default());
+                    Features::with_analyses(function, &target, &flow, liveness)
+                }
+                None => Features::new(function, &target),
+            };
+            graph.add_features(function, features);
         }
         Self::with_callees(pressure, function, &graph)
     }

@@ -201,22 +201,13 @@ pub fn excess_pressure(snapshot: &Snapshot<'_>, budget: u32) -> u32 {
 
 /// Returns the most units of the general file that are live at once.
 fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
-    let indexes = intervals.indexes();
-    // A fresh numbering has four slots in every sixteen numbers.
-    let distance = match indexes.is_edited() {
-        true => SLOT_COUNT,
-        false => INSTRUCTION_DISTANCE,
-    };
-    let place = |index: SlotIndex| {
-        let (entry, slot) = (index.number() / distance, index.number() % SLOT_COUNT);
-        (entry * SLOT_COUNT + slot) as usize
-    };
-    let mut changes = vec![0_i32; place(indexes.last_index()) + SLOT_COUNT as usize];
+    let slots = Slots::of(intervals);
+    let mut changes = vec![0_i32; slots.count()];
     for register in intervals.registers() {
         let units = general_units(snapshot, register) as i32;
         for segment in intervals.interval(register).segments() {
-            changes[place(segment.start)] += units;
-            changes[place(segment.end)] -= units;
+            changes[slots.place(segment.start)] += units;
+            changes[slots.place(segment.end)] -= units;
         }
     }
     let mut units = 0;
@@ -243,16 +234,31 @@ impl Pressure {
 
     /// The pressure of `intervals`, of whose registers `units` says the file and the units.
     pub fn of(intervals: &LiveIntervals, units: impl Fn(Register) -> (File, u32)) -> Self {
-        let mut changes: [Vec<(SlotIndex, i64)>; 2] = [Vec::new(), Vec::new()];
+        let slots = Slots::of(intervals);
+        let mut changes = vec![[0_i32; 2]; slots.count()];
         for register in intervals.registers() {
             let (file, units) = units(register);
-            let changes = &mut changes[file as usize];
+            let units = units as i32;
             for segment in intervals.interval(register).segments() {
-                changes.push((segment.start, i64::from(units)));
-                changes.push((segment.end, -i64::from(units)));
+                changes[slots.place(segment.start)][file as usize] += units;
+                changes[slots.place(segment.end)][file as usize] -= units;
             }
         }
-        let [general, predicate] = changes.map(accumulate);
+        let mut points: [Vec<PressurePoint>; 2] = [Vec::new(), Vec::new()];
+        let mut live = [0_i32; 2];
+        for (place, changes) in changes.iter().enumerate() {
+            for (file, &change) in changes.iter().enumerate() {
+                // Where ranges end and begin at the same position, only the sum counts.
+                if change != 0 {
+                    live[file] += change;
+                    points[file].push(PressurePoint {
+                        index: slots.index(place),
+                        units: u32::try_from(live[file]).expect("ranges end after they begin"),
+                    });
+                }
+            }
+        }
+        let [general, predicate] = points.map(|points| FilePressure { points });
         Self { general, predicate }
     }
 
@@ -271,23 +277,40 @@ impl Pressure {
     }
 }
 
-/// Sums up changes into points. Where ranges end and begin at the same position, only the sum
-/// counts.
-fn accumulate(mut changes: Vec<(SlotIndex, i64)>) -> FilePressure {
-    changes.sort_unstable();
-    let mut points: Vec<PressurePoint> = Vec::new();
-    let mut units = 0_i64;
-    for at_one_index in changes.chunk_by(|one, other| one.0 == other.0) {
-        units += at_one_index.iter().map(|(_, change)| change).sum::<i64>();
-        let units = u32::try_from(units).expect("ranges end after they begin");
-        if points.last().map_or(0, |last| last.units) != units {
-            points.push(PressurePoint {
-                index: at_one_index[0].0,
-                units,
-            });
+/// The slots of a numbering, counted without the numbers between instructions.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    /// The numbers from one entry to the next.
+    distance: u32,
+    last: SlotIndex,
+}
+
+impl Slots {
+    fn of(intervals: &LiveIntervals) -> Self {
+        let indexes = intervals.indexes();
+        Self {
+            // A fresh numbering has four slots in every sixteen numbers.
+            distance: match indexes.is_edited() {
+                true => SLOT_COUNT,
+                false => INSTRUCTION_DISTANCE,
+            },
+            last: indexes.last_index(),
         }
     }
-    FilePressure { points }
+
+    fn count(self) -> usize {
+        self.place(self.last) + SLOT_COUNT as usize
+    }
+
+    fn place(self, index: SlotIndex) -> usize {
+        let (entry, slot) = (index.number() / self.distance, index.number() % SLOT_COUNT);
+        (entry * SLOT_COUNT + slot) as usize
+    }
+
+    fn index(self, place: usize) -> SlotIndex {
+        let (entry, slot) = (place as u32 / SLOT_COUNT, place as u32 % SLOT_COUNT);
+        SlotIndex::from_number(entry * self.distance + slot)
+    }
 }
 
 impl LiveIntervals {

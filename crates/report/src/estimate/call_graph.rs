@@ -31,9 +31,14 @@ struct Caller {
 impl CallGraph {
     /// Adds a function in late form.
     pub fn add(&mut self, function: &Function, target: &Target) {
+        self.add_features(function, Features::new(function, target));
+    }
+
+    /// Adds a function in late form whose own features are known.
+    pub fn add_features(&mut self, function: &Function, features: Features) {
         let (callees, indirect) = calls(function);
         let caller = Caller {
-            features: Features::new(function, target),
+            features,
             is_kernel: function.info.flags.contains(FunctionFlags::KERNEL),
             callees,
             indirect,

@@ -10,8 +10,8 @@ use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Traversal;
 use oriel_ori::{
-    ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterPressure, RegisterSets, Units,
-    each_point,
+    ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterSets, Units, each_point,
+    each_pressure,
 };
 use std::cmp::Reverse;
 
@@ -294,7 +294,17 @@ impl Features {
     pub fn new(function: &Function, target: &Target) -> Self {
         let flow = ControlFlow::analyze(function, Traversal::default());
         let liveness = Liveness::compute(function, &flow);
-        let divergence = Divergence::compute(function, &flow, &liveness);
+        Self::with_analyses(function, target, &flow, &liveness)
+    }
+
+    /// Computes the same with the function's control flow and liveness.
+    pub fn with_analyses(
+        function: &Function,
+        target: &Target,
+        flow: &ControlFlow,
+        liveness: &Liveness,
+    ) -> Self {
+        let divergence = Divergence::compute(function, flow, liveness);
         let mut features = Self {
             sm: target.sm as f32,
             register_limit: target.register_limit as f32,
@@ -302,26 +312,40 @@ impl Features {
             debug: f32::from(u8::from(target.is_debug)),
             ..Self::default()
         };
-        features.add_pressure(function, &liveness, &divergence);
+        features.add_pressure(function, liveness, &divergence);
         if target.is_debug {
-            features.add_debug_pressure(function, &liveness);
+            features.add_debug_pressure(function, liveness);
         }
         let cells = Cells::new(function, &divergence, target.sm);
         let nodes = Nodes::new(function, &cells, target.sm);
-        let live = LiveCells::new(function, &flow, &nodes);
-        features.add_schedules(function, &flow, &cells, &nodes, &live);
-        features.add_control_flow(function, &flow, &divergence, &nodes);
-        features.add_loop_nests(function, &flow, &nodes, &live);
+        let live = LiveCells::new(function, flow, &nodes);
+        features.add_schedules(function, flow, &cells, &nodes, &live);
+        features.add_control_flow(function, flow, &divergence, &nodes);
+        features.add_loop_nests(function, flow, &nodes, &live);
         features.add_instructions(function);
         features
     }
 
     fn add_pressure(&mut self, function: &Function, liveness: &Liveness, divergence: &Divergence) {
-        let pressure = RegisterPressure::compute(function, liveness, None);
-        let divergent = RegisterPressure::compute(function, liveness, Some(divergence));
-        self.pressure = pressure.peak.of(RegisterFile::R) as f32;
-        self.divergent_pressure = divergent.peak.of(RegisterFile::R) as f32;
-        self.predicates = pressure.peak.of(RegisterFile::P) as f32;
+        const DIVERGENT: usize = 0;
+        const UNIFORM: usize = 1;
+        const PREDICATE: usize = 2;
+        const OTHER: usize = 3;
+        let kind = |register| match function.register(register).file {
+            RegisterFile::R if divergence.is_uniform(register) => UNIFORM,
+            RegisterFile::R => DIVERGENT,
+            RegisterFile::P => PREDICATE,
+            RegisterFile::Ur | RegisterFile::Up | RegisterFile::B => OTHER,
+        };
+        let (mut all, mut divergent, mut predicates) = (0, 0, 0);
+        each_pressure::<4>(function, liveness, kind, |_, units| {
+            all = all.max(units[DIVERGENT] + units[UNIFORM]);
+            divergent = divergent.max(units[DIVERGENT]);
+            predicates = predicates.max(units[PREDICATE]);
+        });
+        self.pressure = all as f32;
+        self.divergent_pressure = divergent as f32;
+        self.predicates = predicates as f32;
     }
 
     /// For a debugger, ptxas keeps every value of the PTX in registers of its own, in the given

@@ -6,6 +6,7 @@
 use super::cells::Cell;
 use super::lower::Nodes;
 use oriel_engine::entity::{Block, EntityRef, EntitySet};
+use oriel_engine::graph::rows::Rows;
 use oriel_ori::{ControlFlow, Function};
 use std::mem::replace;
 
@@ -21,7 +22,7 @@ impl LiveCells {
     pub fn new(function: &Function, flow: &ControlFlow, nodes: &Nodes) -> Self {
         let blocks = function.block_limit();
         let mut exposed: Vec<(Cell, Block)> = Vec::new();
-        let mut defined: Vec<(Cell, Block)> = Vec::new();
+        let mut defined: Vec<(Cell, Block)> = Vec::with_capacity(nodes.cell_count());
         let mut defined_here = EntitySet::with_capacity(nodes.cell_count());
         let mut exposed_here = EntitySet::with_capacity(nodes.cell_count());
         for &block in function.blocks() {
@@ -45,26 +46,30 @@ impl LiveCells {
                 defined_here.remove(cell);
             }
         }
-        exposed.sort_unstable();
-        defined.sort_unstable();
+        let by_cell = |pairs: &[(Cell, Block)]| {
+            let mut rows = Rows::default();
+            rows.fill(nodes.cell_count(), pairs.iter().copied());
+            rows
+        };
+        let (exposed, defined): (Rows<Cell, Block>, Rows<Cell, Block>) = (by_cell(&exposed), by_cell(&defined));
         let mut live = Self {
             live_in: vec![Vec::new(); blocks],
             live_out: vec![Vec::new(); blocks],
         };
-        // By block: the last cell found live there, counted from one.
+        // By block: the last cell found live there, or defined there, counted from one.
         let mut is_in = vec![0; blocks];
         let mut is_out = vec![0; blocks];
+        let mut is_defined = vec![0; blocks];
         let mut pending: Vec<Block> = Vec::new();
-        for of_cell in exposed.chunk_by(|one, other| one.0 == other.0) {
-            let cell = of_cell[0].0;
-            let start = defined.partition_point(|&(other, _)| other < cell);
-            let count = defined[start..]
-                .iter()
-                .take_while(|&&(other, _)| other == cell)
-                .count();
-            let definitions = &defined[start..start + count];
+        for cell in (0..nodes.cell_count()).map(Cell::new) {
             let mark = cell.index() as u32 + 1;
-            pending.extend(of_cell.iter().map(|&(_, block)| block));
+            pending.extend(exposed.of(cell));
+            if pending.is_empty() {
+                continue;
+            }
+            for block in defined.of(cell) {
+                is_defined[block.index()] = mark;
+            }
             while let Some(block) = pending.pop() {
                 if replace(&mut is_in[block.index()], mark) == mark {
                     continue;
@@ -74,7 +79,7 @@ impl LiveCells {
                     if replace(&mut is_out[predecessor.index()], mark) != mark {
                         live.live_out[predecessor.index()].push(cell);
                     }
-                    if definitions.binary_search(&(cell, predecessor)).is_err() {
+                    if is_defined[predecessor.index()] != mark {
                         pending.push(predecessor);
                     }
                 }

@@ -138,7 +138,10 @@ impl Nodes {
             pairs: Vec::new(),
             texts: HashMap::new(),
         };
-        let mut nodes = Self::default();
+        let mut nodes = Self {
+            nodes: Vec::with_capacity(function.instruction_limit()),
+            ..Self::default()
+        };
         for &block in function.blocks() {
             let first = nodes.nodes.len() as u32;
             lowering.pairs.clear();
@@ -245,10 +248,13 @@ fn folded_instructions(function: &Function) -> EntitySet<Instruction> {
     let mut folded = EntitySet::with_capacity(function.instruction_limit());
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
+            let operation = function.operation(instruction);
+            if !may_be_folded(operation) {
+                continue;
+            }
             let Some(user) = only_user(function, instruction) else {
                 continue;
             };
-            let operation = function.operation(instruction);
             let by = function.operation(user);
             let is_shift_by_constant = operation == Operation::Shl
                 && !matches!(function.source(instruction, 1).kind(), OperandKind::Register(_));
@@ -272,6 +278,20 @@ fn folded_instructions(function: &Function) -> EntitySet<Instruction> {
         }
     }
     folded
+}
+
+/// True for the operations that [`folded_instructions`] looks at.
+fn may_be_folded(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Shl
+            | Operation::Imul
+            | Operation::ImulWide
+            | Operation::Cvt
+            | Operation::Fneg
+            | Operation::Fabs
+            | Operation::Not
+    )
 }
 
 struct Lowering<'a> {

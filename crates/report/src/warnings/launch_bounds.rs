@@ -49,9 +49,11 @@ pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
     if !subject.snapshot.is_kernel() || has_blocks || bounds.max_registers.is_some() {
         return None;
     }
-    let is_one = |&instruction: &Instruction| is_setmaxnreg(subject.function, instruction);
-    let count = subject.instructions().filter(is_one).count();
-    let first = subject.instructions().find(is_one)?;
+    let mut all = subject
+        .instructions()
+        .filter(|&instruction| is_setmaxnreg(subject.function, instruction));
+    let first = all.next()?;
+    let count = 1 + all.count();
     let threads = match bounds.max_threads_per_block {
         Some(threads) => threads.to_string(),
         None => "THREADS".to_owned(),

@@ -76,15 +76,15 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
 /// True for a product, quotient, remainder or counter of 64 bits of which 32 hold operands and
 /// result.
 fn is_needless(function: &Function, ranges: &mut Ranges<'_>, instruction: Instruction) -> bool {
+    if function.data_type(instruction).bits() != 64 {
+        return false;
+    }
     let sources = match function.operation(instruction) {
         Operation::Iadd if only_counts(function, instruction) => 2,
         Operation::Imul | Operation::Idiv | Operation::Irem => 2,
         Operation::Imad => 3,
         _ => return false,
     };
-    if function.data_type(instruction).bits() != 64 {
-        return false;
-    }
     let is_division = matches!(function.operation(instruction), Operation::Idiv | Operation::Irem);
     let mut operands = (0..sources).map(|number| ranges.of(function.source(instruction, number), 64));
     let do_operands_fit = operands.all(|range| {

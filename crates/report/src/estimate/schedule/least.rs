@@ -8,8 +8,6 @@
 //! next one before them is the one that leaves the fewest values live, and among equals LLVM's last.
 
 use super::BlockGraph;
-use oriel_engine::entity::{EntityRef, entity_impl};
-use oriel_engine::graph::rows::Rows;
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
@@ -24,13 +22,11 @@ impl BlockGraph {
 
     fn find_least(&self) -> Vec<u32> {
         let count = self.nodes.len();
-        let mut waits: Vec<u32> = self
-            .nodes
-            .iter()
-            .map(|node| node.successors.len() as u32)
-            .collect();
-        let predecessors = self.predecessors();
-        let mut is_live: Vec<bool> = self.values.iter().map(|value| value.is_live_out).collect();
+        let mut waits = vec![0_u32; count];
+        for &(from, _) in &self.predecessors {
+            waits[from as usize] += 1;
+        }
+        let mut is_live = self.is_live_out.clone();
         let mut ready = Ready::default();
         for node in (0..count as u32).filter(|&node| waits[node as usize] == 0) {
             ready.add(node);
@@ -45,14 +41,12 @@ impl BlockGraph {
         {
             ready.remove(place);
             let node = &self.nodes[best as usize];
-            for &value in &node.defined {
-                is_live[value as usize] = false;
-            }
-            for &value in &node.used {
+            is_live[node.defined()].fill(false);
+            for &value in self.used(node) {
                 is_live[value as usize] = true;
             }
             order.push(best);
-            for &NodeId(predecessor) in predecessors.of(NodeId(best)) {
+            for &(predecessor, _) in self.predecessors_of(best as usize) {
                 waits[predecessor as usize] -= 1;
                 if waits[predecessor as usize] == 0 {
                     ready.add(predecessor);
@@ -63,40 +57,16 @@ impl BlockGraph {
         order
     }
 
-    /// Returns the nodes that each node waits for.
-    fn predecessors(&self) -> Rows<NodeId, NodeId> {
-        let nodes = self.nodes.iter().enumerate();
-        let edges = nodes.flat_map(|(number, node)| {
-            let successors = node.successors.iter();
-            successors.map(move |&(to, _)| (NodeId(to), NodeId::new(number)))
-        });
-        let mut predecessors = Rows::default();
-        predecessors.fill(self.nodes.len(), edges);
-        predecessors
-    }
-
     /// Returns how many more values are live before a node than behind it.
     fn growth_before(&self, node: u32, is_live: &[bool]) -> i32 {
         let node = &self.nodes[node as usize];
-        let counts = |value: u32| !self.values[value as usize].is_uniform;
-        let opened = node
-            .used
-            .iter()
-            .filter(|&&value| counts(value) && !is_live[value as usize])
-            .count();
-        let closed = node
-            .defined
-            .iter()
-            .filter(|&&value| counts(value) && is_live[value as usize])
-            .count();
-        opened as i32 - closed as i32
+        let counts = |value: usize| self.values[value].counts.registers();
+        let used = self.used(node).iter().map(|&value| value as usize);
+        let opened: i32 = used.filter(|&value| !is_live[value]).map(counts).sum();
+        let closed: i32 = node.defined().filter(|&value| is_live[value]).map(counts).sum();
+        opened - closed
     }
 }
-
-/// A node of the graph by its number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct NodeId(u32);
-entity_impl!(NodeId, "node");
 
 /// The nodes whose readers all follow.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! Only the region with the highest peak counts, so a schedule is left out where even all values of
 //! a region, live at once, would not exceed the peak that is known.
 
-use super::{BlockGraph, Cost, Policy, Registers};
+use super::{BlockGraph, Cost, Counts, Policy, Registers};
 
 /// The peaks of each schedule; a field that no feature reads may be below the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,36 +33,37 @@ impl SchedulePeaks {
             kept,
             ..none
         };
+        let in_source_order = Cost {
+            spaced: 0,
+            kept: 0,
+            ..bound
+        };
+        let by_latency = Cost {
+            registers,
+            loaded,
+            ..none
+        };
+        let loads_first = Cost { registers, ..none };
         for (peak, policy, bound) in [
-            (
-                &mut self.source,
-                Policy::Source,
-                Cost {
-                    spaced: 0,
-                    kept: 0,
-                    ..bound
-                },
-            ),
+            (&mut self.source, Policy::Source, in_source_order),
             (&mut self.least, Policy::Least, of_order),
-            (
-                &mut self.latency,
-                Policy::Latency,
-                Cost {
-                    registers,
-                    loaded,
-                    ..none
-                },
-            ),
-            (
-                &mut self.loads_first,
-                Policy::Loads(u32::MAX),
-                Cost { registers, ..none },
-            ),
-            (&mut self.within_32, Policy::Loads(32), of_order),
+            (&mut self.latency, Policy::Latency, by_latency),
         ] {
             if peak.max(bound) != *peak {
                 *peak = peak.max(graph.cost(policy));
             }
+        }
+        if self.within_32.max(of_order) != self.within_32 {
+            let (cost, is_limited) = graph.loads_cost::<true>(32);
+            self.within_32 = self.within_32.max(cost);
+            // With fewer registers than that, the order is the one without a limit.
+            if !is_limited {
+                self.loads_first = self.loads_first.max(cost);
+                return;
+            }
+        }
+        if self.loads_first.max(loads_first) != self.loads_first {
+            self.loads_first = self.loads_first.max(graph.cost(Policy::Loads(u32::MAX)));
         }
     }
 }
@@ -71,18 +72,11 @@ impl BlockGraph {
     /// Returns a bound on the cost of every order: all values live at once, with the temporaries of
     /// the instruction that has most.
     fn bound(&self) -> Cost {
-        let mut bound = Cost::default();
+        let mut counts = Counts::default();
         let mut taken = Registers::default();
         for value in &self.values {
-            bound.everything += 1;
-            if value.is_uniform {
-                bound.uniform += 1;
-                continue;
-            }
-            bound.registers += 1;
-            bound.loaded += u32::from(value.is_loaded);
-            bound.kept += u32::from(!value.is_recomputed);
-            taken.add(value.place, 1);
+            counts.add(value.counts);
+            taken.add(value.place, value.counts.registers());
         }
         let (mut temporaries, mut has_exchange) = (0, false);
         for node in &self.nodes {
@@ -90,10 +84,16 @@ impl BlockGraph {
             has_exchange |= node.is_exchange;
             taken.odd += node.stored_constants as i32;
         }
-        bound.over_exchanges = if has_exchange { bound.everything } else { 0 };
-        bound.registers += temporaries;
-        bound.spaced = taken.span() + temporaries;
-        bound
+        let everything = self.values.len() as u32;
+        Cost {
+            registers: counts.registers() as u32 + temporaries,
+            uniform: counts.uniform() as u32,
+            everything,
+            loaded: counts.loaded() as u32,
+            spaced: taken.span() + temporaries,
+            kept: counts.kept() as u32,
+            over_exchanges: if has_exchange { everything } else { 0 },
+        }
     }
 }
 
