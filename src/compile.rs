@@ -265,22 +265,25 @@ impl Compiler {
     }
 }
 
-/// Runs `run` with one of LLVM's own command-line options set, such as `pre-RA-sched` to
-/// `list-burr`, for all compilations of the process. Afterwards the option has its initial value
-/// again. Setting it waits until no compilation of this library runs.
+/// Runs `run` with options of LLVM's own command line set, such as `pre-RA-sched` to `list-burr`, for
+/// all compilations of the process. Afterwards the options have their initial values again. Setting
+/// one waits until no compilation of this library runs.
 ///
 /// # Errors
 /// LLVM has no such option, or does not accept this value; nothing has run then.
-pub fn with_llvm_option<T>(name: &str, value: &str, run: impl FnOnce() -> T) -> Result<T, String> {
+pub fn with_llvm_options<T>(options: &[(&str, &str)], run: impl FnOnce() -> T) -> Result<T, String> {
     struct Reset<'a>(&'a str);
     impl Drop for Reset<'_> {
         fn drop(&mut self) {
-            // The option is known to exist.
+            // An unknown option has no value to reset.
             _ = set_llvm_option(self.0, None);
         }
     }
-    let _reset = Reset(name);
-    set_llvm_option(name, Some(value))?;
+    let mut set = Vec::with_capacity(options.len());
+    for (name, value) in options {
+        set.push(Reset(name));
+        set_llvm_option(name, Some(value))?;
+    }
     Ok(run())
 }
 

@@ -57,34 +57,37 @@ def _target(sm: Sm | None) -> str | None:
 
 
 def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-           ptxas: bool | str | os.PathLike[str] = False, name: str | None = None) -> Report:
+           llvm_flags: str = "", ptxas: bool | str | os.PathLike[str] = False,
+           name: str | None = None) -> Report:
     """Reports on the functions of a module, as `oriel report` does.
 
     `sm` is one compute capability or several, by default LLVM's. The report describes LLVM's code
     or, with a profile, the code after Oriel's phases. With `ptxas`, the PTX is compiled by ptxas,
-    or by the program of that path, and the report includes its figures. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
+    or by the program of that path, and the report includes its figures. `llvm_flags` are as in
+    `compile`. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
     """
     targets = sm if isinstance(sm, list) else [sm]
     wanted = [target for target in map(_target, targets) if target is not None]
-    return Report(_oriel.report(*_input(source, name), wanted, profile, ptxas))
+    return Report(_oriel.report(*_input(source, name), wanted, profile, llvm_flags, ptxas))
 
 
 def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-            ptx_version: int | None = None, level: int = 2, flags: str = "", fp_fusion: bool = False,
-            ptxas: bool | str | os.PathLike[str] = False, name: str | None = None) -> Compilation:
+            ptx_version: int | None = None, level: int = 2, flags: str = "", llvm_flags: str = "",
+            fp_fusion: bool = False, ptxas: bool | str | os.PathLike[str] = False, name: str | None = None) -> Compilation:
     """Compiles a module to PTX with Oriel's phases, as `oriel compile` does.
 
     `ptx_version` is ten times the version of the PTX: 86 for 8.6. `level` is LLVM's optimisation
     level, 0 to 3. `flags` are further options as in ORIEL_FLAGS, such as "-oriel=analyze", which
-    leaves the code unchanged. `fp_fusion` contracts multiplications and additions everywhere;
-    without it, LLVM contracts them only where the module allows it.
+    leaves the code unchanged. `llvm_flags` are options of LLVM's own, such as `Tuning.llvm_flags`;
+    other threads' compilations wait meanwhile. `fp_fusion` contracts multiplications and additions
+    everywhere; without it, LLVM contracts them only where the module allows it.
     """
     if profile is not None:
         flags = f"-oriel-profile={profile} {flags}"
     if not 0 <= level <= 3:
         raise Error(f"level {level} is not in 0 to 3")
-    ptx, lines, functions = _oriel.compile(*_input(source, name), _target(sm), ptx_version, level, flags, fp_fusion,
-                                           ptxas)
+    ptx, lines, functions = _oriel.compile(*_input(source, name), _target(sm), ptx_version, level, flags, llvm_flags,
+                                           fp_fusion, ptxas)
     stages = [from_fields(json.loads(line)) for line in lines.splitlines()]
     return Compilation(ptx.decode(errors="replace"), Report(functions), stages)
 

@@ -18,6 +18,7 @@ def compile(
     ptx_version: int | None,
     level: int,
     flags: str,
+    llvm_flags: str,
     fp_fusion: bool,
     ptxas: bool | str | os.PathLike[str],
 ) -> tuple[bytes, str, Functions]: ...
@@ -29,6 +30,7 @@ def report(
     content: bytes | None,
     sm: list[str],
     profile: str | None,
+    llvm_flags: str,
     ptxas: bool | str | os.PathLike[str],
 ) -> Functions: ...
 def tune(

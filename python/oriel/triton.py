@@ -76,6 +76,9 @@ class _Installed(NamedTuple):
 
 _installed: _Installed | None = None
 
+#: As in Triton: its LLVM makes one instruction of a product and a sum of 64 bits.
+_LLVM_FLAGS = "-nvptx-mad-wide-opt"
+
 #: The reports in progress, each with its kernels and whether it includes ptxas' figures.
 _collectors: list[tuple[Kernels, bool]] = []
 
@@ -149,7 +152,7 @@ def _compile_with(installed: _Installed, compiler: Any, capability: int, options
     """Compiles a kernel with Oriel. Returns the PTX, changed as Triton changes LLVM's, and the report."""
     features = re.search(r"\+ptx(\d+)", compiler.get_features(options, capability))
     compiled = oriel.compile(_source_for_oriel(llvm_ir), compiler.sm_arch_from_capability(capability),
-                             profile=installed.profile, flags=installed.flags, level=3,
+                             profile=installed.profile, flags=installed.flags, llvm_flags=_LLVM_FLAGS, level=3,
                              ptx_version=int(features.group(1)) if features else None,
                              fp_fusion=options.enable_fp_fusion, ptxas=ptxas, name=f"{name}.llir")
     version = compiler.get_ptx_version_from_options(options, capability)
@@ -171,7 +174,8 @@ def _make_ptx(compiler: Any, capability: int, options: Any, by_triton: Callable[
             ptx, found = _compile_with(_installed, compiler, capability, options, llvm_ir, name, ptxas)
             metadata["name"] = name
         elif _collectors:
-            found = oriel.report(_source_for_oriel(llvm_ir), target, ptxas=ptxas, name=f"{name}.llir")
+            found = oriel.report(_source_for_oriel(llvm_ir), target, llvm_flags=_LLVM_FLAGS, ptxas=ptxas,
+                                 name=f"{name}.llir")
     except oriel.Error as error:
         import triton
         reason = f"Oriel {oriel.__version__} cannot compile what Triton {triton.__version__} writes for {name}: {error}"

@@ -3,6 +3,7 @@
 //! Converts arguments and calls the library of the command line tool; other Python threads run
 //! meanwhile.
 
+use oriel::compile::with_llvm_options;
 use oriel::entity::EntityRef;
 use oriel::live::LiveRangeCalc;
 use oriel::report::CodeReport;
@@ -14,6 +15,7 @@ use oriel_tool::tune::TuneArguments;
 use oriel_tool::{compile, report, tune};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
 
 pyo3::create_exception!(
     oriel,
@@ -22,9 +24,44 @@ pyo3::create_exception!(
     "A source cannot be read, compiled or judged; the message is the command line tool's."
 );
 
+/// LLVM's own options are the process's: compilations that set some hold this for writing, others for
+/// reading.
+static LLVM_OPTIONS: RwLock<()> = RwLock::new(());
+
 /// Runs `work` while other Python threads run. Its error becomes an `oriel.Error`.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, String> + Send) -> PyResult<T> {
     py.detach(work).map_err(Error::new_err)
+}
+
+/// Runs `compile` as [`detached`] does, when no other compilation has options of LLVM's own.
+fn compiling<T: Send>(py: Python<'_>, compile: impl FnOnce() -> Result<T, String> + Send) -> PyResult<T> {
+    detached(py, || {
+        let _held = LLVM_OPTIONS.read().unwrap_or_else(PoisonError::into_inner);
+        compile()
+    })
+}
+
+/// Runs `compile` as [`detached`] does, when nothing else is compiled.
+fn compiling_alone<T: Send>(
+    py: Python<'_>,
+    compile: impl FnOnce() -> Result<T, String> + Send,
+) -> PyResult<T> {
+    detached(py, || {
+        let _held = LLVM_OPTIONS.write().unwrap_or_else(PoisonError::into_inner);
+        compile()
+    })
+}
+
+/// Runs `compile` as [`detached`] does, with options of LLVM's own.
+fn compiling_with<T: Send>(
+    py: Python<'_>,
+    llvm_flags: &str,
+    compile: impl FnOnce() -> Result<T, String> + Send,
+) -> PyResult<T> {
+    match compile::llvm_options(llvm_flags).as_slice() {
+        [] => compiling(py, compile),
+        options => compiling_alone(py, || with_llvm_options(options, compile)?),
+    }
 }
 
 /// Returns the source to compile: the file `name`, or `content` in memory under that name.
@@ -100,6 +137,7 @@ fn report_on(
     content: Option<Vec<u8>>,
     sm: Vec<String>,
     profile: Option<String>,
+    llvm_flags: String,
     ptxas: PtxasArgument,
 ) -> PyResult<Functions> {
     let ptxas = ptxas.program();
@@ -113,7 +151,7 @@ fn report_on(
         })?;
         Ok(Functions { inputs })
     };
-    detached(py, collect)
+    compiling_with(py, &llvm_flags, collect)
 }
 
 /// Compiles a source as `oriel compile` does. Returns the PTX, the lines of `-oriel-report`, and the
@@ -128,6 +166,7 @@ fn compile_source(
     ptx_version: Option<u32>,
     level: u8,
     flags: String,
+    llvm_flags: String,
     fp_fusion: bool,
     ptxas: PtxasArgument,
 ) -> PyResult<(Vec<u8>, String, Functions)> {
@@ -153,7 +192,7 @@ fn compile_source(
         let input = ReportInput::of_compiled(compiled.functions, figures);
         Ok((compiled.ptx, compiled.report, Functions { inputs: vec![input] }))
     };
-    detached(py, compile)
+    compiling_with(py, &llvm_flags, compile)
 }
 
 /// A register's number and its segments, with both ends in LLVM's notation.
@@ -198,7 +237,7 @@ fn live(
         })?;
         Ok(found)
     };
-    detached(py, intervals)
+    compiling(py, intervals)
 }
 
 /// Tunes a source as `oriel tune` does, with its arguments. Returns its JSON and the best PTX.
@@ -215,7 +254,8 @@ fn tune_source(
         let text = serde_json::to_string(&tuned.outcome).map_err(|error| error.to_string())?;
         Ok((text, tuned.ptx))
     };
-    detached(py, tune)
+    // Some variants set options of LLVM's.
+    compiling_alone(py, tune)
 }
 
 /// The native part of the package.

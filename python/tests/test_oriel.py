@@ -89,6 +89,33 @@ def test_options_are_of_one_compilation(kernel):
     assert "fma" in oriel.compile(kernel, 80, fp_fusion=True).ptx
 
 
+def test_options_of_llvm_are_of_one_compilation_too(kernel):
+    flags = "-nvptx-mad-wide-opt"
+    assert "mad.wide" in oriel.compile(kernel, 80, llvm_flags=flags).ptx
+    assert "mad.wide" not in oriel.compile(kernel, 80).ptx
+    instructions = [oriel.report(kernel, 80, llvm_flags=flags)[0].instructions_out for flags in (flags, "")]
+    assert instructions[0] < instructions[1]
+    with pytest.raises(oriel.Error, match="LLVM has no option nothing"):
+        oriel.compile(kernel, 80, llvm_flags=f"{flags} -nothing=1")
+    with pytest.raises(oriel.Error, match="LLVM does not accept nothing"):
+        oriel.compile(kernel, 80, llvm_flags=f"{flags} -pre-RA-sched=nothing")
+    with pytest.raises(oriel.Error, match="expected"):
+        oriel.compile("not\nIR", 80, llvm_flags=flags)
+    assert "mad.wide" not in oriel.compile(kernel, 80).ptx
+    # `tune` writes its options in this form.
+    scheduled = "-pre-RA-sched=list-burr"
+    assert oriel.compile(kernel, 80, llvm_flags=f"{scheduled} {flags}").ptx
+
+
+def test_options_of_llvm_do_not_reach_other_threads(kernel):
+    def has_mad_wide(llvm_flags):
+        return "mad.wide" in oriel.compile(kernel, 80, llvm_flags=llvm_flags).ptx
+
+    options = ["-nvptx-mad-wide-opt", ""] * 40
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(has_mad_wide, options)) == [option != "" for option in options]
+
+
 def test_live_intervals_are_the_tools(kernel_file, tmp_path):
     late = oriel.live(kernel_file, 80)[1]
     assert (late.function, late.stage) == ("scale", "late")

@@ -102,6 +102,18 @@ def test_installed_oriel_makes_the_code_that_ptxas_gets(function, capability):
     assert compile_kernel(function, capability).asm["ptx"] == by_triton.asm["ptx"]
 
 
+def test_llvm_has_the_options_that_triton_sets():
+    # A product and a sum of 64 bits are one instruction.
+    assert "mad.wide" in compile_kernel(matmul, 80).asm["ptx"]
+    with oriel.triton.report() as kernels:
+        compile_kernel(matmul, 80)
+        oriel.triton.install(flags="-oriel=analyze", strict=True)
+        compile_kernel(matmul, 80)
+    assert "mad.wide" in kernels[1].ptx
+    for kernel in kernels:
+        assert re.search(r"MAD_WIDE_[A-Z]\d", kernel.report.html)
+
+
 def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
     newer = "define void @softmax() {\n  %a = fadd float f0x3FB8AA3B, -inf\n  ret void\n}\n"
     backend = oriel.triton._backend().CUDABackend

@@ -71,6 +71,14 @@ pub fn options_with(flags: &str) -> Result<Options, String> {
     Ok(options)
 }
 
+/// Returns the names and values of LLVM's own options in `flags`, such as `-pre-RA-sched=list-burr`.
+pub fn llvm_options(flags: &str) -> Vec<(&str, &str)> {
+    let flags = flags.split_whitespace().map(|flag| flag.trim_start_matches('-'));
+    flags
+        .map(|flag| flag.split_once('=').unwrap_or((flag, "")))
+        .collect()
+}
+
 /// Returns the process's options in mode `analyze`.
 ///
 /// # Errors

@@ -26,6 +26,14 @@ impl Function {
         self.instructions[instruction].source_type
     }
 
+    /// Returns the type of the memory that a load or store accesses.
+    pub fn memory_type(&self, instruction: Instruction) -> DataType {
+        match self.source_type(instruction) {
+            DataType::None => self.data_type(instruction),
+            source_type => source_type,
+        }
+    }
+
     /// Returns the modifiers.
     #[inline]
     pub fn modifiers(&self, instruction: Instruction) -> Modifiers {

@@ -8,8 +8,8 @@
 use super::index::Index;
 use oriel_engine::entity::{FrameObject, Register, SecondaryMap};
 use oriel_ori::{
-    AddressSpace, DataType, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation,
-    OperationFlags, Ordering, Special,
+    AddressSpace, Function, Instruction, InstructionFlags, Operand, OperandKind, Operation, OperationFlags,
+    Ordering, Special,
 };
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -339,7 +339,7 @@ impl Access {
 
     /// Returns the bytes of one element in memory.
     pub fn element_bytes(&self, function: &Function) -> u64 {
-        u64::from(memory_type(function, self.instruction).bits() / 8)
+        u64::from(function.memory_type(self.instruction).bits() / 8)
     }
 
     /// Returns the offset of the first element in bytes.
@@ -363,13 +363,5 @@ impl Access {
     /// Returns the bytes of all elements.
     pub fn bytes(&self, function: &Function) -> u64 {
         self.element_bytes(function) * self.values(function).len() as u64
-    }
-}
-
-/// Returns the type of the memory that a load or store accesses.
-pub(super) fn memory_type(function: &Function, instruction: Instruction) -> DataType {
-    match function.source_type(instruction) {
-        DataType::None => function.data_type(instruction),
-        source_type => source_type,
     }
 }

@@ -12,7 +12,7 @@
 //! address outside the object, or one that is not sufficiently aligned, is undefined behaviour, so
 //! an index is always the number of an element.
 
-use super::frame_objects::{Access, Use, memory_type};
+use super::frame_objects::{Access, Use};
 use super::index::Index;
 use super::rewrite::{insert_as, moved_constant};
 use oriel_engine::entity::{FrameObject, Register};
@@ -203,7 +203,7 @@ fn stored_register(function: &mut Function, store: Instruction, source: Operand)
     if let Some(register) = source.as_register() {
         return register;
     }
-    let bits = memory_type(function, store).bits().max(16);
+    let bits = function.memory_type(store).bits().max(16);
     let wanted = DataType::of_bits(bits).expect("loads and stores have elements of up to 64 bits");
     let (data_type, constant) = moved_constant(function, source, wanted);
     let register = function.create_register_of(wanted);

@@ -1,6 +1,6 @@
 //! Replaces loads and stores of promoted objects by values.
 
-use super::frame_objects::{FrameObjects, memory_type};
+use super::frame_objects::FrameObjects;
 use super::piece::{Piece, pieces_of};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
 use oriel_engine::snapshot::abi::ConstantKind;
@@ -355,7 +355,7 @@ impl Rewriter<'_> {
     ) {
         let result = function.result(load, number);
         let register = result.as_register().expect("a load has registers as results");
-        let memory = memory_type(function, load);
+        let memory = function.memory_type(load);
         let wide = u32::from(function.register(register).bits);
         // Only in unreachable code can the value be the load's own result.
         let Some(value) = value.filter(|&value| value != register) else {

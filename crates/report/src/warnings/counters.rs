@@ -145,7 +145,7 @@ fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, boo
         }
         let sources = function.sources(comparison);
         let end = known(function, sources.get(1), DEPTH)?;
-        let counter = counted(function, sources.get(0).as_register()?)?;
+        let (counter, is_converted) = counted(function, sources.get(0).as_register()?)?;
         let (start, step) = start_and_step(subject, natural_loop, counter)?;
         let distance = end.offset.abs_diff(start.offset);
         let rounds = distance.checked_div(step.unsigned_abs())?;
@@ -154,18 +154,22 @@ fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, boo
         let is_one = start.base == end.base && is_toward && (1..=MOST_ROUNDS).contains(&rounds);
         let flags = subject.snapshot.block_flags(latch);
         let is_small = size <= MOST_OF_ROUND && rounds as usize * size <= MOST_INSTRUCTIONS;
-        is_one.then_some((rounds, is_small && !flags.contains(BlockFlags::NO_UNROLL)))
+        let is_left = is_converted || flags.contains(BlockFlags::NO_UNROLL);
+        is_one.then_some((rounds, is_small && !is_left))
     })
 }
 
-/// Returns the register that a comparison is about: the counter itself, or the next one.
-fn counted(function: &Function, mut register: Register) -> Option<Register> {
+/// Returns the counter that a comparison is about, by its value in this round or the next, and whether
+/// the value is converted to another size before: ptxas 13.0.88 leaves such a loop.
+fn counted(function: &Function, mut register: Register) -> Option<(Register, bool)> {
+    let mut is_converted = false;
     for _ in 0..DEPTH {
         let Some(definition) = function.unique_definition(register) else {
-            return Some(register);
+            return Some((register, is_converted));
         };
         match function.operation(definition) {
-            Operation::Cvt | Operation::Copy | Operation::Mov | Operation::Iadd => {
+            operation @ (Operation::Cvt | Operation::Copy | Operation::Mov | Operation::Iadd) => {
+                is_converted |= operation == Operation::Cvt;
                 register = function.source(definition, 0).as_register()?;
             }
             _ => return None,

@@ -11,19 +11,33 @@
 //! knows each index, and keeps the elements in registers, as many as there are. Front ends prevent
 //! that with `#pragma unroll 1`, which becomes `.pragma "nounroll"`.
 //!
+//! A variable index also becomes constant where ptxas replaces the access by one for each element, and
+//! selects between them; [`becomes_selects`] tells when.
+//!
 //! Every register that depends on the array's address is followed. If the address goes anywhere else
 //! than to loads and stores, to a call for instance, the array is in memory anyway, and nothing is
-//! said.
+//! said. Neither is it if nothing reads the array: `-oriel-warn-unread-stores` is about such stores.
 
 use super::counters::{is_known_when_unrolled, sum_of};
 use super::{Subject, Warning, WarningKind};
 use crate::estimate::Target;
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_engine::hash::NumberSet;
-use oriel_ori::{Function, Instruction, Operand, OperandKind, Operation, Special};
+use oriel_ori::{AddressSpace, Function, Instruction, Operand, OperandKind, Operation, Special};
 
 /// Smaller objects are single values, not arrays.
 const LEAST_BYTES: u64 = 8;
+
+/// ptxas 13.0.88 keeps larger arrays with a variable index in memory.
+const MOST_ELEMENTS_OF_SELECTS: u64 = 93;
+
+/// A load or store of an array.
+#[derive(Clone, Copy)]
+struct Access {
+    instruction: Instruction,
+    /// True if its address has an index that stays variable.
+    is_variable: bool,
+}
 
 /// The accesses of an array whose address goes nowhere else.
 #[derive(Default)]
@@ -31,7 +45,9 @@ struct Accesses {
     /// The instructions that add an index.
     indexed: Vec<Instruction>,
     /// Loads and stores.
-    accesses: Vec<Instruction>,
+    accesses: Vec<Access>,
+    /// True if a loop that stays moves a pointer along the array.
+    has_moved_pointer: bool,
     /// True if the address is used for something else.
     escapes: bool,
 }
@@ -44,12 +60,17 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Vec<Warning> {
     let objects = objects.filter(|(_, object)| !object.is_removed && object.size >= LEAST_BYTES);
     let (mut kept, mut unrolled) = (Vec::new(), Vec::new());
     for (number, object) in objects {
-        let found = follow(function, number);
-        if found.escapes || found.accesses.is_empty() {
+        let found = follow(function, number, |index| !is_known(subject, index));
+        let is_load = |it: &Access| function.operation(it.instruction) == Operation::Ld;
+        if found.escapes || !found.accesses.iter().any(is_load) {
             continue;
         }
         match found.indexed.iter().find(|&&index| !is_known(subject, index)) {
+            Some(_)
+                if !found.has_moved_pointer
+                    && becomes_selects(function, object.size, &found.accesses, |it| subject.depth(it)) => {}
             Some(&index) => kept.push(kept_in_memory(subject, object.size, index, &found.accesses)),
+            None if element_bits(function, &found.accesses).is_none() => {}
             None => unrolled.extend(found.indexed.iter().min().map(|&index| (index, object.size))),
         }
     }
@@ -69,13 +90,87 @@ fn is_known(subject: &Subject<'_, '_>, index: Instruction) -> bool {
     registers.all(|register| is_known_when_unrolled(subject, register))
 }
 
-fn kept_in_memory(
-    subject: &Subject<'_, '_>,
+/// Returns the bits of an array's elements if ptxas can have them in registers: all accesses are of this
+/// size, 16 or 32, and only those of 32 bits are of several elements at once. ptxas 13.0.88 keeps other
+/// arrays in memory, whatever their indexes are.
+fn element_bits(function: &Function, accesses: &[Access]) -> Option<u32> {
+    let bits = |it: &Access| function.memory_type(it.instruction).bits();
+    let element = bits(accesses.first()?);
+    let fits = |it: &Access| bits(it) == element && (element == 32 || is_scalar(function, it.instruction));
+    (matches!(element, 16 | 32) && accesses.iter().all(fits)).then_some(element)
+}
+
+/// True if ptxas replaces each access with a variable index by accesses of all elements, so that the
+/// elements are in registers.
+///
+/// As ptxas 13.0.88 compiles arrays of 2 to 200 elements with up to 45 variable accesses: an access that
+/// is replaced costs 0.265 times the elements above 6, where each constant access that becomes a
+/// register saves 1. In a loop, both count ten times. The index has to be added to the array's address;
+/// an array with a pointer that a loop moves stays in memory.
+fn becomes_selects(
+    function: &Function,
     size: u64,
-    index: Instruction,
-    accesses: &[Instruction],
-) -> Warning {
-    let in_loops = accesses.iter().filter(|&&it| subject.depth(it) > 0).count();
+    accesses: &[Access],
+    depth: impl Fn(Instruction) -> usize,
+) -> bool {
+    let Some(bits) = element_bits(function, accesses) else {
+        return false;
+    };
+    let elements = 8 * size / u64::from(bits);
+    let mut variable = accesses.iter().filter(|it| it.is_variable);
+    if elements > MOST_ELEMENTS_OF_SELECTS || !variable.all(|it| is_scalar(function, it.instruction)) {
+        return false;
+    }
+    let weight = |are_variable: bool| -> u64 {
+        let counted = accesses.iter().filter(|it| it.is_variable == are_variable);
+        let weights = counted.map(|it| 10_u64.pow(depth(it.instruction).min(4) as u32));
+        weights.sum()
+    };
+    weight(true) * 53 * elements.saturating_sub(6) <= weight(false) * 200
+}
+
+/// True if a load or store is of a single value.
+fn is_scalar(function: &Function, access: Instruction) -> bool {
+    match function.operation(access) {
+        Operation::St => function.sources(access).len() == 3,
+        _ => function.results(access).len() == 1,
+    }
+}
+
+/// True if an array contains only what is loaded from the kernel's parameters.
+fn is_copy_of_parameters(function: &Function, accesses: &[Access]) -> bool {
+    let is_parameter = |value: Operand| {
+        let register = value.as_register();
+        let definition = register.and_then(|register| function.unique_definition(register));
+        definition.is_some_and(|definition| function.modifiers(definition).space == AddressSpace::EntryParam)
+    };
+    let mut stores = accesses
+        .iter()
+        .map(|it| it.instruction)
+        .filter(|&it| function.operation(it) == Operation::St);
+    stores.all(|store| {
+        let sources = function.sources(store);
+        sources.iter().take(sources.len() - 2).all(is_parameter)
+    })
+}
+
+fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, accesses: &[Access]) -> Warning {
+    let is_copy = is_copy_of_parameters(subject.function, accesses);
+    let kept = if is_copy {
+        "a copy of the kernel's parameters"
+    } else {
+        "an array"
+    };
+    let remedy = if is_copy {
+        "pass the parameter by reference to the functions that the kernel calls with it, so that there is no copy"
+    } else {
+        "if a loop counts the index, unroll it completely (#pragma unroll); otherwise use shared memory, or a chain of \
+         selects: -oriel-knob=ConvertMemoryToRegIndexedSizeLimit=BYTES"
+    };
+    let in_loops = accesses
+        .iter()
+        .filter(|it| subject.depth(it.instruction) > 0)
+        .count();
     let in_loops = match in_loops {
         0 => String::new(),
         count => format!(", {count} of them in loops"),
@@ -83,14 +178,12 @@ fn kept_in_memory(
     Warning {
         kind: WarningKind::IndexedLocalArray,
         place: subject.place(index),
-        problem: format!("an index that is not constant keeps an array of {size} bytes in local memory"),
+        problem: format!("an index that is not constant keeps {kept} of {size} bytes in local memory"),
         cost: format!(
             "{size} bytes of memory a thread, and {} accesses to it{in_loops}",
             accesses.len()
         ),
-        remedy: "if a loop counts the index, unroll it completely (#pragma unroll); otherwise use shared memory, or a \
-                 chain of selects: -oriel-knob=ConvertMemoryToRegIndexedSizeLimit=BYTES"
-            .to_owned(),
+        remedy: remedy.to_owned(),
     }
 }
 
@@ -117,23 +210,35 @@ fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Opt
     })
 }
 
-/// Follows the address of an object.
-fn follow(function: &Function, object: FrameObject) -> Accesses {
+/// Follows the address of an object. `stays_variable` tells of an instruction that adds an index whether
+/// the index is not constant after ptxas has unrolled loops.
+fn follow(
+    function: &Function,
+    object: FrameObject,
+    stays_variable: impl Fn(Instruction) -> bool,
+) -> Accesses {
     let mut found = Accesses::default();
-    let mut seen: NumberSet<Register> = NumberSet::default();
-    let mut pending: Vec<(Instruction, usize)> = Vec::new();
+    // Registers that are reached with only constant indexes, and those that are reached with others.
+    let mut seen: [NumberSet<Register>; 2] = Default::default();
+    // An instruction, which of its sources is the address, and whether that has a variable index.
+    let mut pending: Vec<(Instruction, usize, bool)> = Vec::new();
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
             for (number, source) in function.sources(instruction).iter().enumerate() {
                 if let OperandKind::Special(special) = source.kind()
                     && function.special_data(special) == Special::Frame(object)
                 {
-                    pending.push((instruction, number));
+                    pending.push((instruction, number, false));
                 }
             }
         }
     }
-    while let Some((instruction, number)) = pending.pop() {
+    while let Some((instruction, number, mut is_variable)) = pending.pop() {
+        let access = Access {
+            instruction,
+            is_variable,
+        };
+        let mut has_index = false;
         let sources = function.sources(instruction);
         let is_constant = |number: usize| function.integer(sources.get(number)).is_some();
         match function.operation(instruction) {
@@ -141,18 +246,18 @@ fn follow(function: &Function, object: FrameObject) -> Accesses {
             // Loops compare a pointer with its end.
             Operation::Isetp => continue,
             Operation::Ld if number == 0 => {
-                found.accesses.push(instruction);
+                found.accesses.push(access);
                 continue;
             }
             Operation::St if number + 2 == sources.len() => {
-                found.accesses.push(instruction);
+                found.accesses.push(access);
                 continue;
             }
             Operation::Mov | Operation::Copy | Operation::Cvta => {}
             Operation::Lea if number == 0 && is_constant(1) => {}
             Operation::Iadd if is_constant(1 - number) => {}
-            Operation::Iadd => found.indexed.push(instruction),
-            Operation::Imad | Operation::ImadWide if number == 2 => found.indexed.push(instruction),
+            Operation::Iadd => has_index = true,
+            Operation::Imad | Operation::ImadWide if number == 2 => has_index = true,
             _ => {
                 found.escapes = true;
                 return found;
@@ -162,12 +267,20 @@ fn follow(function: &Function, object: FrameObject) -> Accesses {
             found.escapes = true;
             return found;
         };
-        if seen.insert(result) {
-            // A pointer that a loop moves is an index, too.
-            if function.unique_definition(result).is_none() && is_moved(function, result) {
-                found.indexed.push(instruction);
-            }
-            pending.extend(function.uses(result));
+        // A pointer that a loop moves is an index, too.
+        let is_pointer_moved = function.unique_definition(result).is_none() && is_moved(function, result);
+        if has_index || is_pointer_moved {
+            found.indexed.push(instruction);
+            let stays = stays_variable(instruction);
+            found.has_moved_pointer |= is_pointer_moved && stays;
+            is_variable |= stays;
+        }
+        if seen[usize::from(is_variable)].insert(result) {
+            pending.extend(
+                function
+                    .uses(result)
+                    .map(|(user, number)| (user, number, is_variable)),
+            );
         }
     }
     found
@@ -187,7 +300,8 @@ fn is_moved(function: &Function, register: Register) -> bool {
 mod tests {
     use super::*;
     use oriel_engine::entity::EntityRef;
-    use oriel_ori::parse_function;
+    use oriel_engine::graph::Traversal;
+    use oriel_ori::{ControlFlow, parse_function};
 
     /// Returns the numbers of indexes and accesses, and whether the address escapes.
     fn found(body: &str) -> (usize, usize, bool) {
@@ -195,7 +309,7 @@ mod tests {
             "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
         );
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let found = follow(&function, FrameObject::new(0));
+        let found = follow(&function, FrameObject::new(0), |_| true);
         (found.indexed.len(), found.accesses.len(), found.escapes)
     }
 
@@ -204,6 +318,80 @@ mod tests {
     #[test]
     fn a_variable_index_is_found() {
         assert_eq!(found(INDEXED), (1, 1, false));
+    }
+
+    /// True if ptxas keeps an array of elements of 4 bytes in memory, with `constant` loads that have a
+    /// constant offset and `variable` stores that have an index, in a loop or not.
+    fn is_kept(elements: u64, constant: usize, variable: usize, in_loop: bool) -> bool {
+        let bytes = 4 * elements;
+        let stores = "    ST.local.b32.b32 %1, [%3]\n".repeat(variable);
+        let body = if in_loop {
+            format!("    BRA bix1\nbix1:\n{stores}    BRA %5, bix1, fall bix2\nbix2:\n")
+        } else {
+            stores
+        };
+        let loads: String = (0..constant)
+            .map(|number| {
+                format!(
+                    "    %{}:R32 = LD.local.b32.b32 [%2+{}]\n",
+                    10 + number,
+                    number as u64 % elements * 4
+                )
+            })
+            .collect();
+        let text = format!(
+            "kernel \"k\" sm_80 late {{\n    stack frame(0) {bytes} bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %5:P = ISETP.ne.s32 %1, 64\n    %2:R64 = LEA.b64 [frame(0)]\n    %3:R64 = IMAD.WIDE.u64.u32 %1, 4, %2\n{body}{loads}    RET\n}}\n"
+        );
+        let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let depth = |it| {
+            flow.loops
+                .depth_of(function.block_of(it).expect("it is in a block"))
+        };
+        let found = follow(&function, FrameObject::new(0), |_| true);
+        !becomes_selects(&function, bytes, &found.accesses, depth)
+    }
+
+    #[test]
+    fn only_elements_of_one_size_leave_memory() {
+        let bits = |body: &str| {
+            let text = format!(
+                "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
+            );
+            let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
+            let found = follow(&function, FrameObject::new(0), |_| true);
+            element_bits(&function, &found.accesses)
+        };
+        let word = "    %3:R32 = LD.local.b32.b32 [%2]\n";
+        let pair = "    %4:R32, %5:R32 = LD.local.b32.b32 [%2+8]\n";
+        let wide = "    %6:R64 = LD.local.b64.b64 [%2+16]\n";
+        assert_eq!(bits(word), Some(32));
+        assert_eq!(bits(&format!("{word}{pair}")), Some(32));
+        assert_eq!(bits(wide), None);
+        assert_eq!(bits(&format!("{word}{wide}")), None);
+    }
+
+    #[test]
+    fn small_arrays_become_selects() {
+        // From ptxas 13.0.88: elements, and the most stores with which the array is in registers.
+        for (elements, most, most_in_loop) in [(8, 30, 3), (12, 15, 1), (16, 12, 1), (32, 9, 0), (64, 8, 0)] {
+            let constant = 2 * elements as usize;
+            assert!(!is_kept(elements, constant, most, false), "{elements} elements");
+            assert!(
+                is_kept(elements, constant, most + 1, false),
+                "{elements} elements"
+            );
+            assert!(
+                !is_kept(elements, constant, most_in_loop, true),
+                "{elements} elements"
+            );
+            assert!(
+                is_kept(elements, constant, most_in_loop + 1, true),
+                "{elements} elements"
+            );
+        }
+        assert!(!is_kept(6, 2, 45, false));
+        assert!(is_kept(100, 200, 1, false));
     }
 
     #[test]

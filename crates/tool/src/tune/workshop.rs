@@ -6,7 +6,7 @@ use super::judge::{Judge, Usages};
 use super::setting::Variant;
 use crate::compile::compiler;
 use crate::source::Source;
-use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_option};
+use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_options};
 use oriel::options::{FunctionHash, Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
 use serde::Deserialize;
@@ -60,10 +60,7 @@ fn hashes_of(report: &str) -> Result<BTreeMap<String, FunctionHash>, String> {
 
 /// Runs a function with the variant's option of LLVM's, if it has one.
 fn with_option_of<T>(variant: &Variant, run: impl FnOnce() -> T) -> Result<T, String> {
-    match variant.llvm_option() {
-        Some((name, value)) => with_llvm_option(name, value, run),
-        None => Ok(run()),
-    }
+    with_llvm_options(variant.llvm_option().as_slice(), run)
 }
 
 /// Returns options without those that write or print: each variant would.
