@@ -51,7 +51,8 @@ impl LiveCells {
             rows.fill(nodes.cell_count(), pairs.iter().copied());
             rows
         };
-        let (exposed, defined): (Rows<Cell, Block>, Rows<Cell, Block>) = (by_cell(&exposed), by_cell(&defined));
+        let (exposed, defined): (Rows<Cell, Block>, Rows<Cell, Block>) =
+            (by_cell(&exposed), by_cell(&defined));
         let mut live = Self {
             live_in: vec![Vec::new(); blocks],
             live_out: vec![Vec::new(); blocks],

@@ -154,7 +154,15 @@ struct Counts([i32; 4]);
 impl Counts {
     /// Returns the counts of one value.
     fn of_value(is_uniform: bool, is_loaded: bool, is_recomputed: bool) -> Self {
-        Self([!is_uniform, is_uniform, !is_uniform && is_loaded, !is_uniform && !is_recomputed].map(i32::from))
+        Self(
+            [
+                !is_uniform,
+                is_uniform,
+                !is_uniform && is_loaded,
+                !is_uniform && !is_recomputed,
+            ]
+            .map(i32::from),
+        )
     }
 
     fn registers(self) -> i32 {
@@ -817,7 +825,11 @@ impl<'a, const SPACED: bool> Walk<'a, SPACED> {
         let graph = self.graph;
         let node = &graph.nodes[index];
         let during = self.now.registers() + node.temporaries as i32;
-        let during_spaced = if SPACED { self.allocated.start(index, node) } else { 0 };
+        let during_spaced = if SPACED {
+            self.allocated.start(index, node)
+        } else {
+            0
+        };
         // The number of registers of the address that the result can reuse.
         let mut reusable = node.defined().len() as i32;
         for &value in graph.used(node) {
