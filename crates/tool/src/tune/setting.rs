@@ -296,7 +296,8 @@ mod tests {
         // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
-        assert!(settings.contains(&Setting::Disable("GeneralOptimizeMid2")));
+        assert!(settings.contains(&Setting::Disable("Rematerialize")));
+        assert!(settings.contains(&Setting::Enable("GeneralOptimizeMid2")));
         for (number, setting) in settings.iter().enumerate() {
             assert!(!settings[..number].contains(setting), "{setting:?} twice");
             let flags = Variant::default().with(setting).oriel_flags(&base);
