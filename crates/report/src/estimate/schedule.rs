@@ -244,6 +244,13 @@ impl Registers {
         }
     }
 
+    /// Adds the placements of which `other` has more than none.
+    fn add_growth(&mut self, other: Self) {
+        self.anywhere += other.anywhere.max(0);
+        self.aligned += other.aligned.max(0);
+        self.odd += other.odd.max(0);
+    }
+
     fn remove(&mut self, other: Self) {
         self.anywhere -= other.anywhere;
         self.aligned -= other.aligned;
