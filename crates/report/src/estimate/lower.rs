@@ -330,7 +330,11 @@ impl<'a> Lowering<'a> {
             nodes.push(node);
             return;
         }
-        for number in 0..self.function.sources(instruction).len() {
+        let sources = match reads_pairs(self.function.operation(instruction)) {
+            true => self.function.sources(instruction).len(),
+            false => 0,
+        };
+        for number in 0..sources {
             let Some(value) = self.moved_pair(instruction, number) else {
                 continue;
             };
@@ -668,6 +672,16 @@ impl<'a> Lowering<'a> {
             size: size.and_then(|size| i64::try_from(size).ok()).unwrap_or(16),
         }
     }
+}
+
+/// True for accesses and sums, which alone read pairs that hold what other instructions read from
+/// the constant bank or from uniform registers.
+fn reads_pairs(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(
+        operation,
+        O::Ld | O::St | O::Atom | O::Iadd | O::Imad | O::ImadWide
+    )
 }
 
 /// Cycles from an instruction to the use of its result. For memory these are a scheduler's
