@@ -12,7 +12,7 @@
 //! | `live_cells.rs` | cells that are live between blocks |
 //! | `regions.rs` | blocks that are scheduled together |
 //! | `rounds.rs` | loops that are unrolled completely |
-//! | `schedule.rs` | orders of a region, and the registers that they take |
+//! | `schedule.rs`, `schedule/` | orders of a region, and the registers that they take |
 //! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
 //! | `features.rs` | all that together |
 //! | `counts.rs` | counts of instructions, blocks and loops |

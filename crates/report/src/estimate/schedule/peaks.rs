@@ -3,7 +3,9 @@
 //! Only the region with the highest peak counts, so a schedule is left out where a bound on all
 //! orders of a region does not exceed the peak that is known.
 
-use super::{BlockGraph, Cost, Counts, Policy, Registers, Release};
+use super::allocation::{Registers, Release};
+use super::walk::Counts;
+use super::{BlockGraph, Cost, Policy};
 
 /// The peaks of each schedule; a field that no feature reads may be below the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
