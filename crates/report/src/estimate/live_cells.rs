@@ -4,7 +4,7 @@
 //! the live ranges in blocks.
 
 use super::cells::Cell;
-use super::lower::Nodes;
+use super::nodes::Nodes;
 use oriel_engine::entity::{Block, EntityRef, EntitySet};
 use oriel_engine::graph::rows::Rows;
 use oriel_ori::{ControlFlow, Function};

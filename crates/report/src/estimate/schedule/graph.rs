@@ -6,7 +6,7 @@ use super::memory_order::MemoryOrder;
 use super::walk::Counts;
 use crate::estimate::cells::{Cell, Cells};
 use crate::estimate::live_cells::LiveCells;
-use crate::estimate::lower::{Node, Nodes};
+use crate::estimate::nodes::{Node, Nodes};
 use crate::estimate::regions::Region;
 use oriel_engine::entity::EntityRef;
 use std::cell::OnceCell;

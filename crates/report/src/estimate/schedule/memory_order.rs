@@ -1,6 +1,6 @@
 //! Keeps memory accesses in order, as far as they may be to the same memory.
 
-use crate::estimate::lower::{Memory, Node, Order};
+use crate::estimate::nodes::{Memory, Node, Order};
 use std::collections::VecDeque;
 
 /// The most stores that a later load is compared with; the estimate ignores dependences on earlier

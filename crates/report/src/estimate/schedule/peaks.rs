@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::estimate::cells::Cells;
     use crate::estimate::live_cells::LiveCells;
-    use crate::estimate::lower::Nodes;
+    use crate::estimate::nodes::Nodes;
     use crate::estimate::regions::regions;
     use crate::estimate::schedule::Scratch;
     use oriel_engine::graph::Traversal;
