@@ -1,5 +1,6 @@
 //! The steps for one function at one stage.
 
+use crate::graph::Traversal;
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
@@ -25,8 +26,8 @@ pub struct Work {
     /// The original function in Ori, if it was imported and not changed, for later uses of the same
     /// snapshot.
     pub unchanged: Option<Function>,
-    /// The liveness of that function, if a warning needed it.
-    pub liveness: Option<Liveness>,
+    /// The control flow and liveness of that function, if a warning needed them.
+    pub analyses: Option<(ControlFlow, Liveness)>,
     /// The phases' counters.
     pub statistics: Statistics,
     /// The phases' remarks.
@@ -137,8 +138,8 @@ pub fn run(
         return Ok(work);
     }
     let mut function = import(snapshot)?;
-    let liveness;
-    (work.warnings, liveness) = steps.analyze(&function, snapshot, options);
+    let analyses;
+    (work.warnings, analyses) = steps.analyze(&function, snapshot);
     let change = match steps.optimizes {
         true => optimize(&mut function, snapshot, options, &steps.phases, host, &mut work)?,
         false => Change::None,
@@ -151,7 +152,7 @@ pub fn run(
     match change {
         Change::None => {
             // Phases have edited the function, or it was imported again.
-            work.liveness = liveness.filter(|_| !steps.optimizes);
+            work.analyses = analyses.filter(|_| !steps.optimizes);
             work.unchanged = Some(function);
         }
         Change::Kept => work.plan = Some(plan(&function, snapshot)?),
@@ -248,25 +249,25 @@ impl Steps {
             || self.writes_dot
     }
 
-    /// Returns warnings about the original function, and its liveness if they needed it.
+    /// Returns warnings about the original function, and its analyses if they needed them.
     fn analyze(
         &self,
         function: &Function,
         snapshot: &Snapshot<'_>,
-        options: &Options,
-    ) -> (Vec<String>, Option<Liveness>) {
-        let liveness = self.warns_of_uninitialized.then(|| {
-            let flow = ControlFlow::analyze(function, options.phase_options.traversal);
-            Liveness::compute(function, &flow)
+    ) -> (Vec<String>, Option<(ControlFlow, Liveness)>) {
+        let analyses = self.warns_of_uninitialized.then(|| {
+            let flow = ControlFlow::analyze(function, Traversal::default());
+            let liveness = Liveness::compute(function, &flow);
+            (flow, liveness)
         });
-        let uninitialized = liveness
+        let uninitialized = analyses
             .as_ref()
-            .map(|liveness| uninitialized_warning(function, liveness));
+            .map(|(_, liveness)| uninitialized_warning(function, liveness));
         let unread_stores = self
             .warns_of_unread_stores
             .then(|| unread_stores_warning(function, snapshot));
         let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
-        (warnings.collect(), liveness)
+        (warnings.collect(), analyses)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::guard::guarded;
 use crate::live::LiveRangeCalc;
 use crate::options::{self, FunctionHash, Options, RolledLoops};
 use crate::ori::machine::from_machine;
-use crate::ori::{Function, Liveness};
+use crate::ori::{ControlFlow, Function, Liveness};
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
 use crate::pipeline::{self, Directives, Host, PipelineError, Work};
 use crate::plan::Plan;
@@ -62,8 +62,8 @@ pub struct OrielRun {
     hash: Option<FunctionHash>,
     /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
-    /// Its liveness, if that was computed.
-    liveness: Option<Liveness>,
+    /// Its control flow and liveness, if they were computed.
+    analyses: Option<(ControlFlow, Liveness)>,
     /// The figures of the code that LLVM received.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -135,7 +135,7 @@ extern "C" fn oriel_run_begin(
         directives: work.directives,
         hash,
         unchanged: work.unchanged,
-        liveness: work.liveness,
+        analyses: work.analyses,
         figures: None,
         code_remarks: Vec::new(),
         code: None,
@@ -263,11 +263,11 @@ extern "C" fn oriel_run_analyze(
     let analyzed = guarded(|| {
         let pressure = LiveRangeCalc::shared(|engine| FunctionPressure::compute(view, engine));
         // An unchanged function is analysed from its original snapshot.
-        let (function, liveness) = match run.unchanged.take() {
-            Some(function) => (Ok(function), run.liveness.take()),
+        let (function, analyses) = match run.unchanged.take() {
+            Some(function) => (Ok(function), run.analyses.take()),
             None => (from_machine(&view), None),
         };
-        let figures = CodeFigures::with_liveness(&pressure, function.ok().as_ref(), liveness.as_ref());
+        let figures = CodeFigures::with_analyses(&pressure, function.ok().as_ref(), analyses.as_ref());
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),

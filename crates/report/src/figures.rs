@@ -4,7 +4,6 @@ use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use super::warnings::{self, Known, Warning};
-use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
@@ -110,23 +109,20 @@ impl<'a> CodeFigures<'a> {
     /// registers are estimated if Ori can represent the code, as `function`; without an estimate
     /// there is no occupancy. Of functions that it calls, nothing is known.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
-        Self::with_liveness(pressure, function, None)
+        Self::with_analyses(pressure, function, None)
     }
 
-    /// Computes the same, with the liveness of the function if it is known.
-    pub fn with_liveness(
+    /// Computes the same, with the control flow and liveness of the function if they are known.
+    pub fn with_analyses(
         pressure: &FunctionPressure<'a>,
         function: Option<&Function>,
-        liveness: Option<&Liveness>,
+        analyses: Option<&(ControlFlow, Liveness)>,
     ) -> Self {
         let mut graph = CallGraph::default();
         if let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) {
             let target = Target::of(&pressure.snapshot());
-            let features = match liveness {
-                Some(liveness) => {
-                    let flow = ControlFlow::analyze(function, Traversal::default());
-                    Features::with_analyses(function, &target, &flow, liveness)
-                }
+            let features = match analyses {
+                Some((flow, liveness)) => Features::with_analyses(function, &target, flow, liveness),
                 None => Features::new(function, &target),
             };
             graph.add_features(function, features);

@@ -15,9 +15,10 @@ pub fn uninitialized_registers(function: &Function, liveness: &Liveness) -> Vec<
     if function.blocks().is_empty() {
         return Vec::new();
     }
-    let mut registers: Vec<Register> = liveness.live_in(function.entry()).collect();
-    registers.sort_unstable();
+    let registers = function.registers();
     registers
+        .filter(|&register| liveness.is_live_in(register, function.entry()))
+        .collect()
 }
 
 #[cfg(test)]

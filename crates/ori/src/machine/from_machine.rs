@@ -167,6 +167,7 @@ impl<'a> Importer<'a> {
         function.instructions.reserve(snapshot.instruction_count());
         let arrays = snapshot.arrays();
         function.slots.reserve(arrays.operands.len());
+        function.accesses.reserve(arrays.memory_operands.len());
         function.registers.reserve(snapshot.register_count());
         function.blocks.reserve(snapshot.block_count());
         function.layout.reserve(snapshot.block_count());

@@ -5,6 +5,11 @@
 //! of a middling kernel.
 
 use super::features::Features;
+use std::sync::LazyLock;
+
+/// By feature: its subject.
+static SUBJECTS: LazyLock<[Cause; Features::NAMES.len()]> =
+    LazyLock::new(|| std::array::from_fn(|number| Cause::of_feature(Features::NAMES[number])));
 
 /// A cause of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +80,7 @@ impl Cause {
     }
 
     /// Returns the subject of a feature.
-    pub fn of_feature(name: &str) -> Self {
+    fn of_feature(name: &str) -> Self {
         match name {
             "loads_first_peak"
             | "peak_within_32"
@@ -124,7 +129,7 @@ pub type Reasons = [Option<Reason>; 3];
 pub fn largest_reasons(registers: f64, steps: &[f64], features: impl Iterator<Item = usize>) -> Reasons {
     let mut sums = [0.0; Cause::ALL.len()];
     for (step, feature) in steps.iter().zip(features) {
-        sums[Cause::of_feature(Features::NAMES[feature]) as usize] += step;
+        sums[SUBJECTS[feature] as usize] += step;
     }
     let reason = |cause: &Cause| Reason {
         cause: *cause,

@@ -3,7 +3,7 @@
 use super::features::Features;
 use super::live_cells::LiveCells;
 use super::loop_nests::LoopNests;
-use super::lower::{Nodes, Order};
+use super::nodes::{Nodes, Order};
 use oriel_ori::{AddressSpace, ControlFlow, DataType, Divergence, Function, Operation};
 
 impl Features {

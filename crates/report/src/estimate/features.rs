@@ -2,8 +2,9 @@
 
 use super::Target;
 use super::cells::Cells;
+use super::expansion::is_call_for_debugger;
 use super::live_cells::LiveCells;
-use super::lower::{Node, Nodes, is_call_for_debugger};
+use super::nodes::{Node, Nodes};
 use super::regions::regions;
 use super::rounds::constant_rounds;
 use super::schedule::{BlockGraph, SchedulePeaks, Scratch};

@@ -4,17 +4,17 @@
 //! the live ranges in blocks.
 
 use super::cells::Cell;
-use super::lower::Nodes;
+use super::nodes::Nodes;
 use oriel_engine::entity::{Block, EntityRef, EntitySet};
 use oriel_engine::graph::rows::Rows;
 use oriel_ori::{ControlFlow, Function};
 use std::mem::replace;
 
 /// The live cells at block boundaries.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LiveCells {
-    live_in: Vec<Vec<Cell>>,
-    live_out: Vec<Vec<Cell>>,
+    live_in: Rows<Block, Cell>,
+    live_out: Rows<Block, Cell>,
 }
 
 impl LiveCells {
@@ -46,17 +46,9 @@ impl LiveCells {
                 defined_here.remove(cell);
             }
         }
-        let by_cell = |pairs: &[(Cell, Block)]| {
-            let mut rows = Rows::default();
-            rows.fill(nodes.cell_count(), pairs.iter().copied());
-            rows
-        };
-        let (exposed, defined): (Rows<Cell, Block>, Rows<Cell, Block>) =
-            (by_cell(&exposed), by_cell(&defined));
-        let mut live = Self {
-            live_in: vec![Vec::new(); blocks],
-            live_out: vec![Vec::new(); blocks],
-        };
+        let exposed = rows(nodes.cell_count(), &exposed);
+        let defined = rows(nodes.cell_count(), &defined);
+        let (mut live_in, mut live_out) = (Vec::new(), Vec::new());
         // By block: the last cell found live there, or defined there, counted from one.
         let mut is_in = vec![0; blocks];
         let mut is_out = vec![0; blocks];
@@ -75,10 +67,10 @@ impl LiveCells {
                 if replace(&mut is_in[block.index()], mark) == mark {
                     continue;
                 }
-                live.live_in[block.index()].push(cell);
+                live_in.push((block, cell));
                 for &predecessor in flow.graph.predecessors(block) {
                     if replace(&mut is_out[predecessor.index()], mark) != mark {
-                        live.live_out[predecessor.index()].push(cell);
+                        live_out.push((predecessor, cell));
                     }
                     if is_defined[predecessor.index()] != mark {
                         pending.push(predecessor);
@@ -86,16 +78,26 @@ impl LiveCells {
                 }
             }
         }
-        live
+        Self {
+            live_in: rows(blocks, &live_in),
+            live_out: rows(blocks, &live_out),
+        }
     }
 
     /// Returns the cells that are live at the start of a block, ascending.
     pub fn live_in(&self, block: Block) -> &[Cell] {
-        &self.live_in[block.index()]
+        self.live_in.of(block)
     }
 
     /// Returns the cells that are live at the end of a block, ascending.
     pub fn live_out(&self, block: Block) -> &[Cell] {
-        &self.live_out[block.index()]
+        self.live_out.of(block)
     }
+}
+
+/// Returns the lists of the second of each pair by the first, in the order of the pairs.
+fn rows<K: EntityRef, V: EntityRef>(keys: usize, pairs: &[(K, V)]) -> Rows<K, V> {
+    let mut rows = Rows::default();
+    rows.fill(keys, pairs.iter().copied());
+    rows
 }

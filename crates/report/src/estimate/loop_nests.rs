@@ -12,7 +12,7 @@
 
 use super::features::{UNROLLED_LIMIT, UNROLLED_ROUNDS};
 use super::live_cells::LiveCells;
-use super::lower::{Nodes, Order};
+use super::nodes::{Nodes, Order};
 use super::rounds::constant_rounds;
 use oriel_ori::{ControlFlow, Function};
 

@@ -8,11 +8,14 @@
 //! |---|---|
 //! | `cells.rs` | the machine's registers: halves, what costs nothing, what is uniform |
 //! | `assembly.rs` | inline assembly, by its text |
-//! | `lower.rs` | the machine's instructions, as far as a scheduler sees them |
+//! | `nodes.rs` | the machine's instructions, as far as a scheduler sees them |
+//! | `lower.rs` | makes them of a function's instructions |
+//! | `folded.rs` | instructions that become a part of their only reader |
+//! | `expansion.rs` | the code that ptxas generates for one instruction |
 //! | `live_cells.rs` | cells that are live between blocks |
 //! | `regions.rs` | blocks that are scheduled together |
 //! | `rounds.rs` | loops that are unrolled completely |
-//! | `schedule.rs` | orders of a region, and the registers that they take |
+//! | `schedule.rs`, `schedule/` | orders of a region, and the registers that they take |
 //! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
 //! | `features.rs` | all that together |
 //! | `counts.rs` | counts of instructions, blocks and loops |
@@ -28,13 +31,16 @@ mod call_graph;
 mod causes;
 mod cells;
 mod counts;
+mod expansion;
 mod features;
+mod folded;
 mod live_cells;
 mod loop_nests;
 mod lower;
 mod model;
 #[cfg(test)]
 mod model_text;
+mod nodes;
 mod regions;
 mod rounds;
 mod schedule;

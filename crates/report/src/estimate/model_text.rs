@@ -22,16 +22,11 @@ use std::str::SplitWhitespace;
 
 /// A node of a tree, as in `model.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Node {
-    /// A test of an input; `mean` is the mean of both sides.
-    Ask {
-        input: u16,
-        bound: f64,
-        other: u32,
-        mean: f64,
-    },
-    /// A term of the sum.
-    Leaf(f64),
+pub struct Node {
+    pub input: u8,
+    pub next: [u8; 2],
+    pub bound: f32,
+    pub value: f64,
 }
 
 /// A sum of trees.
@@ -125,54 +120,61 @@ impl<'t> ModelText<'t> {
 impl Forest {
     /// Adds a tree that tests `inputs` inputs; none if the text is malformed.
     fn add(&mut self, text: &str, inputs: usize) -> Option<()> {
-        let first = self.nodes.len();
-        self.trees.push(first);
-        // Inner nodes whose second subtree is still missing, and the open subtrees.
-        let (mut open, mut missing) = (Vec::<usize>::new(), 1);
+        let mut nodes: Vec<Node> = Vec::new();
+        // Tests whose second subtree is still missing.
+        let mut open: Vec<usize> = Vec::new();
+        let mut is_complete = false;
         for word in text.split_whitespace() {
-            if missing == 0 {
+            if is_complete {
                 return None;
             }
+            let place = u8::try_from(nodes.len()).ok()?;
             if let Some((input, bound)) = word.split_once('<') {
-                let input: u16 = input.parse().ok().filter(|&input| usize::from(input) < inputs)?;
-                open.push(self.nodes.len());
-                missing += 1;
-                self.nodes.push(Node::Ask {
-                    input,
-                    bound: bound.parse().ok()?,
-                    other: 0,
-                    mean: 0.0,
+                open.push(nodes.len());
+                nodes.push(Node {
+                    input: input.parse().ok().filter(|&input| usize::from(input) < inputs)?,
+                    next: [0, place.checked_add(1)?],
+                    bound: rounded_down(bound.parse().ok()?),
+                    value: 0.0,
                 });
                 continue;
             }
-            self.nodes.push(Node::Leaf(word.parse().ok()?));
-            missing -= 1;
-            if let Some(asking) = open.pop() {
-                let next = u32::try_from(self.nodes.len()).ok()?;
-                let Node::Ask { other, .. } = &mut self.nodes[asking] else {
-                    return None;
-                };
-                *other = next;
+            nodes.push(Node {
+                input: 0,
+                next: [place; 2],
+                bound: 0.0,
+                value: word.parse().ok()?,
+            });
+            match open.pop() {
+                Some(test) => nodes[test].next[0] = place.checked_add(1)?,
+                None => is_complete = true,
             }
         }
-        self.find_means(first);
-        (missing == 0).then_some(())
+        find_means(&mut nodes);
+        self.trees.push(self.nodes.len());
+        self.nodes.append(&mut nodes);
+        is_complete.then_some(())
     }
+}
 
-    /// Enters the means of the inner nodes from `first` on. Both sides of a node follow it.
-    fn find_means(&mut self, first: usize) {
-        for place in (first..self.nodes.len()).rev() {
-            let Node::Ask { other, .. } = self.nodes[place] else {
-                continue;
-            };
-            let mean_of = |node: Option<&Node>| match node {
-                Some(&Node::Ask { mean, .. } | &Node::Leaf(mean)) => mean,
-                None => 0.0,
-            };
-            let both = mean_of(self.nodes.get(place + 1)) + mean_of(self.nodes.get(other as usize));
-            if let Node::Ask { mean, .. } = &mut self.nodes[place] {
-                *mean = both / 2.0;
-            }
+/// Returns the largest number of 32 bits that is not above a bound. Inputs have 32 bits, so they
+/// are at most that number if they are at most the bound.
+fn rounded_down(bound: f64) -> f32 {
+    let near = bound as f32;
+    if f64::from(near) > bound {
+        near.next_down()
+    } else {
+        near
+    }
+}
+
+/// Enters the means of the tests of a tree. Both sides of a test follow it.
+fn find_means(nodes: &mut [Node]) {
+    for place in (0..nodes.len()).rev() {
+        let [other, next] = nodes[place].next.map(usize::from);
+        if next != place {
+            let value = |side: usize| nodes.get(side).map_or(0.0, |node| node.value);
+            nodes[place].value = (value(next) + value(other)) / 2.0;
         }
     }
 }

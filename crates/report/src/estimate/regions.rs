@@ -12,7 +12,7 @@
 //! the sides of a short branch without synchronisation and their join block.
 
 use super::live_cells::LiveCells;
-use super::lower::{Node, Nodes, Order};
+use super::nodes::{Node, Nodes, Order};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{ControlFlow, Function};
 

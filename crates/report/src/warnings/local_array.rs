@@ -56,11 +56,15 @@ struct Accesses {
 /// once ptxas has unrolled the loops that index them.
 pub(super) fn find(subject: &Subject<'_, '_>) -> Vec<Warning> {
     let function = subject.function;
+    if function.stack_objects().next().is_none() {
+        return Vec::new();
+    }
+    let addresses = addresses(function);
     let objects = function.stack_objects();
     let objects = objects.filter(|(_, object)| !object.is_removed && object.size >= LEAST_BYTES);
     let (mut kept, mut unrolled) = (Vec::new(), Vec::new());
     for (number, object) in objects {
-        let found = follow(function, number, |index| !is_known(subject, index));
+        let found = follow(function, &addresses, number, |index| !is_known(subject, index));
         let is_load = |it: &Access| function.operation(it.instruction) == Operation::Ld;
         if found.escapes || !found.accesses.iter().any(is_load) {
             continue;
@@ -210,10 +214,39 @@ fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Opt
     })
 }
 
+/// An operand that is the address of an object.
+struct Address {
+    object: FrameObject,
+    instruction: Instruction,
+    number: usize,
+}
+
+/// Returns the operands that are addresses of objects, in the order of the code.
+fn addresses(function: &Function) -> Vec<Address> {
+    let mut found = Vec::new();
+    for &block in function.blocks() {
+        for instruction in function.instructions(block) {
+            for (number, source) in function.sources(instruction).iter().enumerate() {
+                if let OperandKind::Special(special) = source.kind()
+                    && let Special::Frame(object) = function.special_data(special)
+                {
+                    found.push(Address {
+                        object,
+                        instruction,
+                        number,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Follows the address of an object. `stays_variable` tells of an instruction that adds an index whether
 /// the index is not constant after ptxas has unrolled loops.
 fn follow(
     function: &Function,
+    addresses: &[Address],
     object: FrameObject,
     stays_variable: impl Fn(Instruction) -> bool,
 ) -> Accesses {
@@ -221,18 +254,10 @@ fn follow(
     // Registers that are reached with only constant indexes, and those that are reached with others.
     let mut seen: [NumberSet<Register>; 2] = Default::default();
     // An instruction, which of its sources is the address, and whether that has a variable index.
-    let mut pending: Vec<(Instruction, usize, bool)> = Vec::new();
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            for (number, source) in function.sources(instruction).iter().enumerate() {
-                if let OperandKind::Special(special) = source.kind()
-                    && function.special_data(special) == Special::Frame(object)
-                {
-                    pending.push((instruction, number, false));
-                }
-            }
-        }
-    }
+    let of_object = addresses.iter().filter(|address| address.object == object);
+    let mut pending: Vec<(Instruction, usize, bool)> = of_object
+        .map(|address| (address.instruction, address.number, false))
+        .collect();
     while let Some((instruction, number, mut is_variable)) = pending.pop() {
         let access = Access {
             instruction,
@@ -309,7 +334,7 @@ mod tests {
             "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
         );
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let found = follow(&function, FrameObject::new(0), |_| true);
+        let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
         (found.indexed.len(), found.accesses.len(), found.escapes)
     }
 
@@ -348,7 +373,7 @@ mod tests {
             flow.loops
                 .depth_of(function.block_of(it).expect("it is in a block"))
         };
-        let found = follow(&function, FrameObject::new(0), |_| true);
+        let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
         !becomes_selects(&function, bytes, &found.accesses, depth)
     }
 
@@ -359,7 +384,7 @@ mod tests {
                 "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
             );
             let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-            let found = follow(&function, FrameObject::new(0), |_| true);
+            let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
             element_bits(&function, &found.accesses)
         };
         let word = "    %3:R32 = LD.local.b32.b32 [%2]\n";

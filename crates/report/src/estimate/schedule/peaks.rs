@@ -1,9 +1,11 @@
 //! The peaks of a function's schedules, over all of its regions.
 //!
-//! Only the region with the highest peak counts, so a schedule is left out where even all values of
-//! a region, live at once, would not exceed the peak that is known.
+//! Only the region with the highest peak counts, so a schedule is left out where a bound on all
+//! orders of a region does not exceed the peak that is known.
 
-use super::{BlockGraph, Cost, Counts, Policy, Registers};
+use super::allocation::{Registers, Release};
+use super::walk::Counts;
+use super::{BlockGraph, Cost, Policy};
 
 /// The peaks of each schedule; a field that no feature reads may be below the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,22 +71,43 @@ impl SchedulePeaks {
 }
 
 impl BlockGraph {
-    /// Returns a bound on the cost of every order: all values live at once, with the temporaries of
-    /// the instruction that has most.
+    /// Returns a bound on the cost of every order: the values live at the start, and all by which
+    /// nodes raise the number of live values, with the temporaries of the node that has most.
+    ///
+    /// A node that reads a value alone frees it in every order. Its register is free at once if the
+    /// node does not access memory.
     fn bound(&self) -> Cost {
         let mut counts = Counts::default();
         let mut taken = Registers::default();
-        for value in &self.values {
+        for value in &self.values[..self.live_in as usize] {
             counts.add(value.counts);
             taken.add(value.place, value.counts.registers());
         }
         let (mut temporaries, mut has_exchange) = (0, false);
         for node in &self.nodes {
+            let mut growth = Counts::default();
+            let mut taken_here = Registers::default();
+            for value in &self.values[node.defined()] {
+                growth.add(value.counts);
+                taken_here.add(value.place, value.counts.registers());
+            }
+            for &value in self.used(node) {
+                if self.readers[value as usize] > 1 {
+                    continue;
+                }
+                let value = self.values[value as usize];
+                growth.remove(value.counts);
+                if node.release == Release::Read {
+                    taken_here.add(value.place, -value.counts.registers());
+                }
+            }
+            counts.add(growth.max(Counts::default()));
+            taken.add_growth(taken_here);
+            taken.odd += node.stored_constants as i32;
             temporaries = temporaries.max(node.temporaries);
             has_exchange |= node.is_exchange;
-            taken.odd += node.stored_constants as i32;
         }
-        let everything = self.values.len() as u32;
+        let everything = (counts.registers() + counts.uniform()) as u32;
         Cost {
             registers: counts.registers() as u32 + temporaries,
             uniform: counts.uniform() as u32,
@@ -102,7 +125,7 @@ mod tests {
     use super::*;
     use crate::estimate::cells::Cells;
     use crate::estimate::live_cells::LiveCells;
-    use crate::estimate::lower::Nodes;
+    use crate::estimate::nodes::Nodes;
     use crate::estimate::regions::regions;
     use crate::estimate::schedule::Scratch;
     use oriel_engine::graph::Traversal;
