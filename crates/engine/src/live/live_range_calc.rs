@@ -11,7 +11,7 @@ use super::endpoints::{Endpoints, Solved, UseWalker};
 use super::flow_graph::FlowGraph;
 use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
-use super::resolve::Resolver;
+use super::resolve::{Chains, Resolver};
 use super::scan::Scan;
 use super::segment::{BatchSet, GENERAL_BITS, PREDICATE_BITS};
 use super::slot_index::SlotIndex;
@@ -276,9 +276,15 @@ impl LiveRangeCalc {
         self.solve_batches((0, 0), intervals);
         if !fits && !webs.is_empty() {
             let patience = Some(SEARCHED_BLOCKS_A_WEB);
+            let listed = Chains {
+                scan: &self.scan,
+                webs: &self.webs,
+                operands,
+                chains,
+            };
             let resolved = self
                 .resolver
-                .run(&self.flow, operands, chains, &webs, patience, intervals);
+                .run(&self.flow, listed, &webs, patience, intervals);
             add_webs(self, &webs[resolved..]);
             self.solve_batches(singles, intervals);
         }
@@ -338,9 +344,14 @@ impl LiveRangeCalc {
         intervals: &mut LiveIntervals,
     ) {
         self.webs.unresolved.append(&mut self.webs.crossing);
-        let webs = &self.webs.unresolved;
+        let listed = Chains {
+            scan: &self.scan,
+            webs: &self.webs,
+            operands,
+            chains,
+        };
         self.resolver
-            .run(&self.flow, operands, chains, webs, None, intervals);
+            .run(&self.flow, listed, &self.webs.unresolved, None, intervals);
     }
 
     /// Returns the bytes of memory that the engine holds, without the result.
