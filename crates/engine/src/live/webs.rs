@@ -189,6 +189,11 @@ impl Webs {
         &self.definitions[first as usize..(first + count) as usize]
     }
 
+    /// Sets the block of the PHI value of `web`, if it has one.
+    pub(super) fn set_phi(&mut self, web: WebId, phi: Option<Block>) {
+        self.webs[web.index()].phi = phi.into();
+    }
+
     /// Returns the number of the PHI value of `web`, which follows those of its definitions.
     pub(super) fn phi_value(&self, web: WebId) -> ValueNumber {
         ValueNumber::from_u32(self.webs[web.index()].count)
