@@ -3,7 +3,7 @@
 //!
 //! The result is that of the sets ([`dataflow`](super::dataflow), [`webs`](super::webs),
 //! [`endpoints`](super::endpoints)). What is faster is that nothing is prepared for a block or a
-//! batch, and that there is little code: most of the time of a function of a few hundred
+//! batch, and that there is little code: a quarter of the time of a function of a few hundred
 //! instructions goes by until the processor has fetched the code and learnt its branches, since a
 //! compiler does much else from one function to the next.
 //!
