@@ -43,8 +43,9 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
   // Ranges have 32 bits; no real function comes near that limit.
   if (Strings.size() > UINT32_MAX)
     return refuse("it is too large");
-  if (markChainedRegisters())
-    Chains.run(MF.getRegInfo(), Registers, RegisterOperands,
+  markChainedRegisters();
+  if (!ChainedRegisters.empty())
+    Chains.run(MF.getRegInfo(), ChainedRegisters, RegisterOperands,
                InstructionPointers, ChainedOperands);
   exportBaseSymbols();
   publish();

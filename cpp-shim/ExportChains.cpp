@@ -36,31 +36,35 @@ static bool isRegister(const OrielRegisterOperand &Operand) {
 }
 
 /// True if the register has several definitions.
-static bool isChained(const OrielRegister &Register) {
-  return Register.flags & ORIEL_REGISTER_CHAINED;
-}
-
-void ChainExporter::collectPlaces(ArrayRef<OrielRegister> Registers,
+void ChainExporter::collectPlaces(ArrayRef<uint32_t> Chained,
+                                  size_t RegisterCount,
                                   ArrayRef<OrielRegisterOperand> Operands,
                                   ArrayRef<MachineInstr *> Instructions) {
+  IsChained.clear();
+  IsChained.resize(RegisterCount);
+  ChainOf.resize_for_overwrite(RegisterCount);
+  for (uint32_t I = 0, E = Chained.size(); I != E; ++I) {
+    IsChained.set(Chained[I]);
+    ChainOf[Chained[I]] = I;
+  }
   // First their positions, without unpredictable branches, and their number for
   // each register.
-  ChainEnds.assign(Registers.size() + 1, 0);
+  ChainEnds.assign(Chained.size() + 1, 0);
   ChainedPositions.resize_for_overwrite(Operands.size() + 1);
   size_t Count = 0;
   for (uint32_t I = 0, E = Operands.size(); I != E; ++I) {
     const OrielRegisterOperand &Operand = Operands[I];
     ChainedPositions[Count] = I;
-    Count += isRegister(Operand) && isChained(Registers[Operand.index]);
+    Count += isRegister(Operand) && IsChained.test(Operand.index);
   }
   ArrayRef<uint32_t> Positions = ArrayRef(ChainedPositions).take_front(Count);
   for (uint32_t I : Positions)
-    ++ChainEnds[Operands[I].index + 1];
+    ++ChainEnds[ChainOf[Operands[I].index] + 1];
   std::partial_sum(ChainEnds.begin(), ChainEnds.end(), ChainEnds.begin());
   ChainedPlaces.resize_for_overwrite(Count);
   for (uint32_t I : Positions) {
     const OrielRegisterOperand &Operand = Operands[I];
-    ChainedPlaces[ChainEnds[Operand.index]++] = {
+    ChainedPlaces[ChainEnds[ChainOf[Operand.index]]++] = {
         Instructions[Operand.place >> ORIEL_ACCESS_BITS], I,
         isDefinition(Operand)};
   }
@@ -97,15 +101,15 @@ void ChainExporter::exportChain(uint32_t Register,
 }
 
 void ChainExporter::run(const MachineRegisterInfo &MRI,
-                        ArrayRef<OrielRegister> Registers,
+                        ArrayRef<uint32_t> Chained,
                         ArrayRef<OrielRegisterOperand> Operands,
                         ArrayRef<MachineInstr *> Instructions,
                         SmallVectorImpl<OrielChainedOperand> &Chains) {
-  collectPlaces(Registers, Operands, Instructions);
+  collectPlaces(Chained, MRI.getNumVirtRegs(), Operands, Instructions);
   MutableArrayRef<ChainedPlace> Places = ChainedPlaces;
-  for (uint32_t R = 0, First = 0, E = Registers.size(); R != E; ++R) {
-    if (isChained(Registers[R]))
-      exportChain(R, Places.slice(First, ChainEnds[R] - First), MRI, Chains);
-    First = ChainEnds[R];
+  for (uint32_t I = 0, First = 0, E = Chained.size(); I != E; ++I) {
+    exportChain(Chained[I], Places.slice(First, ChainEnds[I] - First), MRI,
+                Chains);
+    First = ChainEnds[I];
   }
 }

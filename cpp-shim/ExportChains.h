@@ -10,8 +10,8 @@
 
 #include "oriel_abi.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
-#include <vector>
 
 namespace llvm {
 class MachineInstr;
@@ -24,9 +24,9 @@ namespace oriel {
 /// several definitions. It keeps its memory from function to function.
 class ChainExporter {
 public:
-  /// Appends the chains of the registers that are marked as chained.
+  /// Appends the chains of the registers \p Chained, in ascending order.
   void run(const llvm::MachineRegisterInfo &MRI,
-           llvm::ArrayRef<OrielRegister> Registers,
+           llvm::ArrayRef<uint32_t> Chained,
            llvm::ArrayRef<OrielRegisterOperand> Operands,
            llvm::ArrayRef<llvm::MachineInstr *> Instructions,
            llvm::SmallVectorImpl<OrielChainedOperand> &Chains);
@@ -40,7 +40,7 @@ private:
     bool IsListed = false; ///< Found in LLVM's list.
   };
 
-  void collectPlaces(llvm::ArrayRef<OrielRegister> Registers,
+  void collectPlaces(llvm::ArrayRef<uint32_t> Chained, size_t RegisterCount,
                      llvm::ArrayRef<OrielRegisterOperand> Operands,
                      llvm::ArrayRef<llvm::MachineInstr *> Instructions);
   void exportChain(uint32_t Register,
@@ -52,8 +52,13 @@ private:
   llvm::SmallVector<uint32_t, 0> ChainedPositions;
   /// Operands of the registers with several definitions, by register.
   llvm::SmallVector<ChainedPlace, 0> ChainedPlaces;
-  /// Where the operands of each register end in ChainedPlaces.
-  std::vector<uint32_t> ChainEnds;
+  /// The registers with several definitions. A bit for each register stays in
+  /// the first cache, where every operand looks it up.
+  llvm::BitVector IsChained;
+  /// Position among them; only theirs are valid.
+  llvm::SmallVector<uint32_t, 0> ChainOf;
+  /// Where the operands of each of them end in ChainedPlaces.
+  llvm::SmallVector<uint32_t, 0> ChainEnds;
 };
 
 } // namespace oriel

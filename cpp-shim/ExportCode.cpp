@@ -471,14 +471,13 @@ void CodeExporter::exportMemoryOperand(const MachineMemOperand &MMO) {
   }
 }
 
-bool CodeExporter::markChainedRegisters() {
-  bool AnyChained = false;
+void CodeExporter::markChainedRegisters() {
+  ChainedRegisters.clear();
   for (size_t I = 0, E = Registers.size(); I != E; ++I)
     if (LLVM_UNLIKELY(IsDefined[I] == DefinedAgain)) {
       Registers[I].flags |= ORIEL_REGISTER_CHAINED;
-      AnyChained = true;
+      ChainedRegisters.push_back(I);
     }
-  return AnyChained;
 }
 
 /// Finds the globals among the bases of memory operands, in a loop that can

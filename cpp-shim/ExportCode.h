@@ -54,13 +54,14 @@ protected:
   exportBlockProperties(const llvm::MachineBlockFrequencyInfo *Frequencies);
   void exportLivenessOpcodes();
   template <ExportScope Scope> bool exportCode();
-  /// Marks the registers with several definitions; returns true if there are
-  /// any.
-  bool markChainedRegisters();
+  /// Marks and lists the registers with several definitions.
+  void markChainedRegisters();
   void exportBaseSymbols();
 
   llvm::SmallVector<OrielRegisterOperand, 0> RegisterOperands;
   llvm::SmallVector<OrielRegister, 0> Registers;
+  /// Those with several definitions, in ascending order.
+  llvm::SmallVector<uint32_t, 0> ChainedRegisters;
   llvm::SmallVector<llvm::MachineInstr *, 0> InstructionPointers;
 
 private:

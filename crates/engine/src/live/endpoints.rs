@@ -331,7 +331,7 @@ impl Endpoints {
     }
 }
 
-/// The small-function bypass: computes the same segments without sets, by walking back from the
+/// The fast-compile bypass: computes the same segments without sets, by walking back from the
 /// uses of each register to its definition.
 #[derive(Debug, Default)]
 pub(super) struct UseWalker {

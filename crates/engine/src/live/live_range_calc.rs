@@ -4,14 +4,16 @@
 //! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function. Departures from the
 //! reference, beyond those that the files describe: phases 5 to 7 run batch by batch, so that a
 //! batch's sets are used while they are in the cache; the part of phase 6 that sets cannot decide
-//! follows at the end. The iteration is a loop, not a recursion.
+//! follows at the end. The iteration is a loop, not a recursion. Functions of at most 64 blocks,
+//! which are nearly all, take a shorter way ([`block_words`](super::block_words)).
 
+use super::block_words::{BlockWords, MOST_BLOCKS};
 use super::dataflow::{Dataflow, Problem, Queue};
 use super::endpoints::{Endpoints, Solved, UseWalker};
 use super::flow_graph::FlowGraph;
 use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
-use super::resolve::Resolver;
+use super::resolve::{Chains, Resolver};
 use super::scan::Scan;
 use super::segment::{BatchSet, GENERAL_BITS, PREDICATE_BITS};
 use super::slot_index::SlotIndex;
@@ -22,26 +24,32 @@ use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 use std::cell::Cell;
 
-/// The most instructions of a small function.
-const SMALL_INSTRUCTIONS: usize = 15;
-/// The most blocks of a small function.
-const SMALL_BLOCKS: usize = 1;
-
 /// The average number of blocks that a search for the values of a web may visit before webs are
 /// solved in batches.
 const SEARCHED_BLOCKS_A_WEB: usize = 32;
 
-/// When to bypass the global dataflow in favour of a walk from each use to its definition. The
-/// intervals are the same either way.
+/// When to bypass the global dataflow. The intervals are the same either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bypass {
-    /// For small functions: at most 15 instructions or one block.
+    /// For functions of at most 64 blocks, whose registers are solved one by one.
     #[default]
     Small,
-    /// Always, as the reference's fast-compile flag does.
+    /// Always, as the reference's fast-compile flag does: by a walk from each use to its
+    /// definition.
     Always,
     /// Never.
     Never,
+}
+
+/// How phases 5 to 7 are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// By sets of registers for each block.
+    Sets,
+    /// By sets of blocks for each register.
+    BlockWords,
+    /// By a walk back from each use.
+    Walk,
 }
 
 /// An engine that holds more memory than this releases it after the function.
@@ -68,6 +76,7 @@ pub struct LiveRangeCalc {
     webs: Webs,
     dataflow: Dataflow,
     endpoints: Endpoints,
+    block_words: Box<BlockWords>,
     walk: UseWalker,
     resolver: Resolver,
 }
@@ -124,17 +133,17 @@ impl LiveRangeCalc {
         // Everything that depends on the kind of function is read here and in phases 2 and 4.
         self.initialize(function.register_count(), intervals); //     1
         self.clean_tables(function); //                               2
-        let global = self.needs_global_dataflow(&intervals.indexes); // 3
+        let method = self.choose_method(); //                         3
         self.collect_definitions_and_uses(function, operands, intervals); // 4
         let chains = match self.scan.webs.is_empty() {
             true => &[],
             false => function.chains(operands, &mut listed_chains),
         };
         self.webs.collect(operands, chains, &self.scan, intervals);
-        if global {
-            self.propagate_and_fix_endpoints(function, operands, chains, intervals); // 5 to 7
-        } else {
-            self.walk_crossing_registers(intervals); //               the bypass
+        match method {
+            Method::Sets => self.propagate_and_fix_endpoints(function, operands, chains, intervals), // 5 to 7
+            Method::BlockWords => self.solve_crossing_registers(intervals), // 5 to 7, small functions
+            Method::Walk => self.walk_crossing_registers(intervals),        // the bypass
         }
         self.resolve_values(operands, chains, intervals); //          6, the rest
         self.register_operands = listed;
@@ -165,29 +174,27 @@ impl LiveRangeCalc {
         self.flow.compute(function);
     }
 
-    /// Phase 3: estimates the size of per-block tables and whether they are needed at all.
+    /// Phase 3: decides how to propagate, and prepares the tables for that.
     ///
-    /// The count of active blocks, 4/5 of all less the dead ones, only sizes the first allocation.
-    /// If it is zero, as for a function of one block or of dead blocks, nothing has to be
-    /// propagated in bulk.
-    fn needs_global_dataflow(&mut self, indexes: &SlotIndexes) -> bool {
+    /// For sets, the count of active blocks, 4/5 of all less the dead ones, sizes the first
+    /// allocation.
+    fn choose_method(&mut self) -> Method {
         let blocks = self.flow.block_count();
-        let dead = (1..blocks)
-            .filter(|&block| self.flow.predecessors_of(Block::new(block)).is_empty())
-            .count();
-        let active = (blocks * 4 / 5).saturating_sub(dead);
-        let small = indexes.instruction_numbers.len() <= SMALL_INSTRUCTIONS || blocks <= SMALL_BLOCKS;
-        let global = match self.bypass {
-            Bypass::Small => !small && active > 0,
-            Bypass::Always => false,
-            Bypass::Never => true,
-        };
-        if global {
-            self.dataflow.begin(blocks, active);
-        } else {
-            self.walk.begin(blocks);
+        match self.bypass {
+            Bypass::Small if blocks <= MOST_BLOCKS => Method::BlockWords,
+            Bypass::Always => {
+                self.walk.begin(blocks);
+                Method::Walk
+            }
+            Bypass::Small | Bypass::Never => {
+                let dead = (1..blocks)
+                    .filter(|&block| self.flow.predecessors_of(Block::new(block)).is_empty())
+                    .count();
+                let active = (blocks * 4 / 5).saturating_sub(dead);
+                self.dataflow.begin(blocks, active);
+                Method::Sets
+            }
         }
-        global
     }
 
     /// Phase 4: one scan collects definitions and uses and finishes the registers that live in one
@@ -276,9 +283,13 @@ impl LiveRangeCalc {
         self.solve_batches((0, 0), intervals);
         if !fits && !webs.is_empty() {
             let patience = Some(SEARCHED_BLOCKS_A_WEB);
-            let resolved = self
-                .resolver
-                .run(&self.flow, operands, chains, &webs, patience, intervals);
+            let listed = Chains {
+                scan: &self.scan,
+                webs: &self.webs,
+                operands,
+                chains,
+            };
+            let resolved = self.resolver.run(&self.flow, listed, &webs, patience, intervals);
             add_webs(self, &webs[resolved..]);
             self.solve_batches(singles, intervals);
         }
@@ -323,6 +334,13 @@ impl LiveRangeCalc {
         }
     }
 
+    /// Phases 5 to 7 for small functions.
+    fn solve_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
+        let singles = self.general.iter().chain(&self.predicates).copied();
+        self.block_words
+            .run(singles, &mut self.webs, &self.flow, &self.scan, intervals);
+    }
+
     /// The bypass of phases 5 to 7.
     fn walk_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
         for &register in self.general.iter().chain(&self.predicates) {
@@ -338,9 +356,14 @@ impl LiveRangeCalc {
         intervals: &mut LiveIntervals,
     ) {
         self.webs.unresolved.append(&mut self.webs.crossing);
-        let webs = &self.webs.unresolved;
+        let listed = Chains {
+            scan: &self.scan,
+            webs: &self.webs,
+            operands,
+            chains,
+        };
         self.resolver
-            .run(&self.flow, operands, chains, webs, None, intervals);
+            .run(&self.flow, listed, &self.webs.unresolved, None, intervals);
     }
 
     /// Returns the bytes of memory that the engine holds, without the result.
@@ -353,6 +376,7 @@ impl LiveRangeCalc {
             + self.webs.memory_bytes()
             + self.dataflow.memory_bytes()
             + self.endpoints.memory_bytes()
+            + size_of::<BlockWords>()
             + self.walk.memory_bytes()
             + self.resolver.memory_bytes()
     }
@@ -389,7 +413,7 @@ mod tests {
             order += 1;
             order
         });
-        for bypass in [Bypass::Never, Bypass::Always] {
+        for bypass in [Bypass::Never, Bypass::Always, Bypass::Small] {
             let expected: String = expected
                 .iter()
                 .map(|line| format!("{line}  weight:0.000000e+00\n"))
@@ -540,13 +564,15 @@ mod tests {
         }
         let function = function.finish(|| 0);
         let snapshot = function.snapshot();
-        let mut calc = LiveRangeCalc::new();
+        let mut calc = LiveRangeCalc::with_bypass(Bypass::Never);
         let mut intervals = LiveIntervals::default();
         intervals.renumber(&snapshot);
         calc.compute(&snapshot, &mut intervals);
         assert_eq!(calc.general.len() + calc.predicates.len(), 6000);
         assert!(calc.general.len() > GENERAL_BITS && calc.predicates.len() > PREDICATE_BITS);
-        assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
+        for bypass in [Bypass::Always, Bypass::Small] {
+            assert_eq!(intervals.to_string(), text(&function, bypass));
+        }
         assert_eq!(intervals.verify(&snapshot), []);
     }
 

@@ -15,7 +15,8 @@
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
 //! | `webs.rs`, `web_phis.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
-//! | `endpoints.rs` | phase 7: segments from sets; the bypass of small functions |
+//! | `block_words.rs` | phases 5 to 7 for functions of at most 64 blocks |
+//! | `endpoints.rs` | phase 7: segments from sets; the bypass |
 //! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, its queries and text |
 //! | `range_update.rs`, `update/` | updates of ranges while the function changes |
@@ -23,6 +24,7 @@
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | consistency of a result with its function |
 
+mod block_words;
 mod dataflow;
 mod endpoints;
 mod entry_map;

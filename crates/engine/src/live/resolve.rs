@@ -18,10 +18,11 @@ mod range;
 
 use super::flow_graph::FlowGraph;
 use super::live_interval::{IntervalRecord, LiveIntervals, OwnedLiveRange, make_room};
-use super::scan::access_slot;
+use super::scan::{Scan, access_slot};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::{VNInfo, ValueNumber};
+use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::graph::{DominatorTree, ReversePostorder, Traversal};
 use crate::snapshot::abi::{Access, ChainedOperandRecord, RegisterOperandRecord};
@@ -65,6 +66,25 @@ pub(super) struct Resolver {
     has_unreached_read: bool,
 }
 
+/// The registers with several definitions and their operands.
+#[derive(Clone, Copy)]
+pub(super) struct Chains<'a> {
+    pub scan: &'a Scan,
+    pub webs: &'a Webs,
+    pub operands: &'a [RegisterOperandRecord],
+    pub chains: &'a [ChainedOperandRecord],
+}
+
+impl<'a> Chains<'a> {
+    /// Returns the operands of a register in the order of LLVM's list.
+    fn of(&self, register: Register) -> &'a [ChainedOperandRecord] {
+        match self.scan.web_of(register) {
+            Some(web) => self.webs.operands(web, self.chains),
+            None => &[],
+        }
+    }
+}
+
 /// The input of a resolution.
 struct Input<'a> {
     flow: &'a FlowGraph,
@@ -101,8 +121,7 @@ impl Resolver {
     pub(super) fn run(
         &mut self,
         flow: &FlowGraph,
-        operands: &[RegisterOperandRecord],
-        chains: &[ChainedOperandRecord],
+        chains: Chains<'_>,
         registers: &[Register],
         patience: Option<usize>,
         result: &mut LiveIntervals,
@@ -124,15 +143,13 @@ impl Resolver {
         while let Some(&register) = registers.get(count)
             && patience.is_none_or(|blocks| self.searched_blocks <= blocks * (count + PATIENCE_AT_FIRST))
         {
-            let first = chains.partition_point(|place| place.register < register.as_u32());
-            let of_register = chains[first..].partition_point(|place| place.register == register.as_u32());
             let input = Input {
                 flow,
                 starts: &result.indexes.block_starts,
                 numbers: &result.indexes.instruction_numbers,
-                operands,
+                operands: chains.operands,
             };
-            self.resolve(&input, &mut nodes, &chains[first..first + of_register]);
+            self.resolve(&input, &mut nodes, chains.of(register));
             self.append(register, result);
             if self.has_unreached_read {
                 result.unreached.push(register);

@@ -204,28 +204,26 @@ impl Scan {
             if instruction >= end {
                 return &operands[position..];
             }
-            let access = operand.access();
-            let slot = access_slot(scanned.numbers[instruction.index()], access);
-            if access == Access::Read {
+            let number = scanned.numbers[instruction.index()];
+            let slot = SlotIndex::new(number, Slot::Register);
+            if operand.is(Access::Read) {
                 self.read(&scanned, operand.register(), slot);
-            } else if access == Access::Define {
+            } else if operand.is(Access::Define) {
                 self.define(operand.register(), slot);
             } else {
-                self.note_rare_access(&scanned, position, access, slot);
+                self.note_rare_access(&scanned, position, number);
             }
         }
         &[]
     }
 
-    /// Handles the operand at `position` if it is neither a plain read nor a plain definition.
-    fn note_rare_access(
-        &mut self,
-        scanned: &ScannedBlock<'_>,
-        position: usize,
-        access: Access,
-        slot: SlotIndex,
-    ) {
+    /// Handles the operand at `position` of the instruction with the number `base` if it is neither
+    /// a plain read nor a plain definition.
+    #[inline(never)]
+    fn note_rare_access(&mut self, scanned: &ScannedBlock<'_>, position: usize, base: u32) {
         let operand = &scanned.operands[position];
+        let access = operand.access();
+        let slot = access_slot(base, access);
         match access {
             Access::Read | Access::ReadEarly => self.read(scanned, operand.register(), slot),
             Access::Define => {
@@ -416,6 +414,7 @@ impl Scan {
     }
 
     /// Returns the web of a register, if it is one.
+    #[inline]
     pub(super) fn web_of(&self, register: Register) -> Option<WebId> {
         self.web_of.get(register.index())?.expand()
     }

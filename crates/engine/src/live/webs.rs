@@ -38,9 +38,13 @@ pub(super) struct WebDefinition {
     pub value: ValueNumber,
 }
 
-/// A web's definitions, the block of its PHI value, and its sources, if it is in the batch.
+/// A web's operands, its definitions, the block of its PHI value, and its sources, if it is in the
+/// batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Web {
+    /// In the chained operands.
+    first_operand: u32,
+    operand_count: u32,
     pub(super) first: u32,
     pub(super) count: u32,
     pub(super) phi: PackedOption<Block>,
@@ -90,10 +94,18 @@ impl Webs {
         self.webs.resize(scan.webs.len(), Web::default());
         self.crossing.clear();
         self.unresolved.clear();
+        let mut first_operand = 0;
         for operands in chains.chunk_by(|a, b| a.register == b.register) {
             let register = Register::from_u32(operands[0].register);
+            let first = first_operand;
+            first_operand += operands.len() as u32;
             let Some(web) = scan.web_of(register) else {
                 continue;
+            };
+            self.webs[web.index()] = Web {
+                first_operand: first,
+                operand_count: operands.len() as u32,
+                ..Web::default()
             };
             match self.number_values(accesses, scan, web, operands, result) {
                 false => self.unresolved.push(register),
@@ -155,18 +167,31 @@ impl Webs {
             self.definitions.truncate(first);
             return false;
         }
-        self.webs[web.index()] = Web {
-            first: first as u32,
-            count: values,
-            ..Web::default()
-        };
+        let web = &mut self.webs[web.index()];
+        web.first = first as u32;
+        web.count = values;
         true
+    }
+
+    /// Returns the operands of `web` in the order of LLVM's list.
+    pub(super) fn operands<'a>(
+        &self,
+        web: WebId,
+        chains: &'a [ChainedOperandRecord],
+    ) -> &'a [ChainedOperandRecord] {
+        let web = self.webs[web.index()];
+        &chains[web.first_operand as usize..][..web.operand_count as usize]
     }
 
     /// Returns the definitions of `web` in ascending order.
     pub(super) fn definitions(&self, web: WebId) -> &[WebDefinition] {
         let Web { first, count, .. } = self.webs[web.index()];
         &self.definitions[first as usize..(first + count) as usize]
+    }
+
+    /// Sets the block of the PHI value of `web`, if it has one.
+    pub(super) fn set_phi(&mut self, web: WebId, phi: Option<Block>) {
+        self.webs[web.index()].phi = phi.into();
     }
 
     /// Returns the number of the PHI value of `web`, which follows those of its definitions.

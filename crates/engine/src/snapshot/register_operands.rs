@@ -38,6 +38,13 @@ impl RegisterOperandRecord {
         Instruction::from_u32(self.place >> ACCESS_BITS)
     }
 
+    /// True if the access is of this kind. Cheaper than [`access`](Self::access), which chooses
+    /// between all.
+    #[inline]
+    pub fn is(&self, access: Access) -> bool {
+        self.place & ACCESS_MASK == access as u32
+    }
+
     /// Returns the kind of access.
     #[inline]
     pub fn access(&self) -> Access {
