@@ -26,11 +26,12 @@ use crate::report::page::CompiledFunction;
 use crate::report::pressure::FunctionPressure;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
+use inkwell::data_layout::DataLayout;
 use inkwell::module::Module;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The target triple of modules without one.
 const DEFAULT_TRIPLE: &str = "nvptx64-nvidia-cuda";
@@ -211,7 +212,7 @@ impl Compiler {
             [] => TargetTriple::create(DEFAULT_TRIPLE),
             _ => named,
         };
-        let machine = self.machine(&triple)?;
+        let machine = self.machine(&triple, has_short_pointers(module))?;
         module.set_triple(&triple);
         module.set_data_layout(&machine.get_target_data().get_data_layout());
         module
@@ -234,7 +235,7 @@ impl Compiler {
         compile_capturing(self.options.clone(), || emit_ptx(module, machine))
     }
 
-    fn machine(&self, triple: &TargetTriple) -> Result<TargetMachine, CompileError> {
+    fn machine(&self, triple: &TargetTriple, short_pointers: bool) -> Result<TargetMachine, CompileError> {
         check_target(triple)?;
         Target::initialize_nvptx(&InitializationConfig::default());
         let target = Target::from_triple(triple).map_err(|error| CompileError::Llvm(error.to_string()))?;
@@ -247,14 +248,27 @@ impl Compiler {
             "" => String::new(),
             version => format!("+{version}"),
         };
-        let machine = target.create_target_machine(
-            triple,
-            &cpu,
-            &features,
-            self.level,
-            RelocMode::Default,
-            CodeModel::Default,
-        );
+        let create = || {
+            target.create_target_machine(
+                triple,
+                &cpu,
+                &features,
+                self.level,
+                RelocMode::Default,
+                CodeModel::Default,
+            )
+        };
+        // LLVM takes the width of these pointers from an option of the process, which only the
+        // creation of a machine reads: no other thread may create one while it is set.
+        static CREATING: Mutex<()> = Mutex::new(());
+        let creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+        let machine = match create() {
+            Some(machine) if short_pointers && !is_short(&machine.get_target_data().get_data_layout()) => {
+                with_llvm_options(&[(SHORT_POINTERS, "true")], create).map_err(CompileError::Llvm)?
+            }
+            machine => machine,
+        };
+        drop(creating);
         let machine = machine.ok_or_else(|| CompileError::Llvm("LLVM has no target machine".to_owned()))?;
         // As llc prints it.
         machine.set_asm_verbosity(true);
@@ -263,6 +277,21 @@ impl Compiler {
         }
         Ok(machine)
     }
+}
+
+/// LLVM's option for pointers of 32 bits to shared, constant and local memory.
+const SHORT_POINTERS: &str = "nvptx-short-ptr";
+
+/// True if pointers to shared memory have 32 bits in a module, as Triton's do. LLVM would replace its
+/// layout by the target's default one, and such pointers would take two registers.
+fn has_short_pointers(module: &Module<'_>) -> bool {
+    is_short(&module.get_data_layout())
+}
+
+/// True if pointers to shared memory have 32 bits in a data layout.
+fn is_short(layout: &DataLayout) -> bool {
+    let layout = layout.as_str().to_string_lossy();
+    layout.split('-').any(|part| part.starts_with("p3:32"))
 }
 
 /// Runs `run` with options of LLVM's own command line set, such as `pre-RA-sched` to `list-burr`, for
