@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import oriel
@@ -101,10 +103,19 @@ def _backend() -> Any:
 
     @functools.wraps(key)
     def changed_key(self: Any) -> str:
-        return key(self) if _installed is None else f"{key(self)}-oriel {oriel.__version__} {_installed}"
+        return key(self) if _installed is None else f"{key(self)}-oriel {_build()} {_installed}"
 
     compiler.CUDABackend.add_stages, compiler.CUDABackend.hash = add_changed_stages, changed_key
     return compiler
+
+
+@functools.cache
+def _build() -> str:
+    """Returns a hash of Oriel's code, so that kernels of another build are compiled again."""
+    code = hashlib.sha256()
+    for file in (oriel._oriel.__file__, __file__):
+        code.update(Path(file).read_bytes())
+    return code.hexdigest()
 
 
 def _ptxas_for(capability: int) -> bool | str:

@@ -112,6 +112,16 @@ def test_llvm_has_the_options_that_triton_sets():
     assert "mad.wide" in kernels[1].ptx
     for kernel in kernels:
         assert re.search(r"MAD_WIDE_[A-Z]\d", kernel.report.html)
+        # Addresses of shared memory have 32 bits.
+        assert re.search(r"\.shared\S*\s+\[ ?%r\d", kernel.ptx) and not re.search(r"\.shared.*\[ ?%rd", kernel.ptx)
+
+
+def test_another_build_compiles_again(monkeypatch):
+    oriel.triton.install(strict=True)
+    stored = compile_kernel(softmax, 80)
+    assert compile_kernel(softmax, 80).hash == stored.hash
+    monkeypatch.setattr(oriel.triton, "_build", lambda: "another")
+    assert compile_kernel(softmax, 80).hash != stored.hash
 
 
 def test_ir_that_is_too_new_is_refused_with_the_reason(monkeypatch):
