@@ -34,6 +34,8 @@ EXTERNAL = re.compile(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTIL
 # System calls, which programs that are not linked have too.
 KNOWN_TO_PTXAS = {"vprintf", "__assertfail", "malloc", "free"}
 FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
+# What Triton sets for its own LLVM.
+AS_IN_TRITON = ["-nvptx-short-ptr", "-nvptx-mad-wide-opt", "-fp-contract=fast"]
 
 
 def warps(registers, sm):
@@ -88,6 +90,8 @@ def measure(module, way, flags, arguments):
     sm = arguments.only_sm or sm
     version = 87 if int(re.sub(r"\D", "", sm)) > 101 else 86
     command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", f"-mattr=+ptx{version}", "-O3", path, "-o", "-"]
+    if language == "Triton":
+        command[1:1] = AS_IN_TRITON
     if flags is not None:
         command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
     try:

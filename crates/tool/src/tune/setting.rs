@@ -1,6 +1,7 @@
 //! The search space: single settings, and variants that combine several.
 
 use oriel::options::Options;
+use oriel::phases::registry::Registry;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
 use std::fmt::Write;
@@ -96,14 +97,16 @@ impl Setting {
 }
 
 /// Returns every setting to try on top of the options `base`, with this many random orders; `sm` is
-/// the compute capability times ten. Phases that the options disable stay disabled.
+/// the compute capability times ten. Phases that the options disable stay disabled, and those that
+/// this process has added are left out: the compiler that gets the options need not have them.
 pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
     let runs = |phase| {
         let mut stages = [Stage::Ssa, Stage::Late].into_iter();
         stages.any(|stage| base.phases_at(stage, sm).any(|it| it == phase))
     };
-    for phase in base.registry.phases().filter(|phase| phase.run.is_some()) {
+    let phases = base.registry.phases();
+    for phase in phases.filter(|phase| phase.run.is_some() && !Registry::is_added(phase)) {
         if runs(phase) {
             settings.push(Setting::Disable(phase.name));
         } else if phase.name != "ReorderInstructions" && !base.disabled_phases.contains(&phase) {
@@ -290,7 +293,8 @@ mod tests {
 
     #[test]
     fn every_setting_changes_options_that_can_be_read_back() {
-        let base = options("-oriel-disable-phases=GvnCse -oriel-enable-phases=OriPeephole");
+        let mut base = options("-oriel-disable-phases=GvnCse -oriel-enable-phases=OriPeephole");
+        oriel_laboratory::phases::register(&mut base.registry).unwrap();
         let mut settings = settings(&base, 90, 3);
         settings.extend(rolled_loops());
         // The user has disabled it.
@@ -298,6 +302,8 @@ mod tests {
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
         assert!(settings.contains(&Setting::Disable("Rematerialize")));
         assert!(settings.contains(&Setting::Enable("GeneralOptimizeMid2")));
+        // The compiler that gets the options doesn't have it.
+        assert!(!settings.contains(&Setting::Enable("PerturbSsa")));
         for (number, setting) in settings.iter().enumerate() {
             assert!(!settings[..number].contains(setting), "{setting:?} twice");
             let flags = Variant::default().with(setting).oriel_flags(&base);
