@@ -24,6 +24,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -34,6 +35,12 @@ using namespace oriel;
 
 /// The target of IR without one.
 static constexpr StringRef DefaultTriple = "nvptx64-nvidia-cuda";
+
+/// The address spaces whose pointers -nvptx-short-ptr shortens: shared,
+/// constant, local, and shared of the cluster.
+static constexpr unsigned ShortPointerSpaces[] = {
+    NVPTXAS::ADDRESS_SPACE_SHARED, NVPTXAS::ADDRESS_SPACE_CONST,
+    NVPTXAS::ADDRESS_SPACE_LOCAL, NVPTXAS::ADDRESS_SPACE_SHARED_CLUSTER};
 
 namespace {
 
@@ -129,6 +136,24 @@ int oriel_emit_ptx(LLVMModuleRef M, LLVMTargetMachineRef TM, OrielSink Ptx,
 void oriel_allow_fp_fusion(LLVMTargetMachineRef TM) {
   reinterpret_cast<TargetMachine *>(TM)->Options.AllowFPOpFusion =
       FPOpFusion::Fast;
+}
+
+int oriel_has_short_pointers(LLVMModuleRef M) {
+  const DataLayout &Layout = unwrap(M)->getDataLayout();
+  return all_of(ShortPointerSpaces, [&Layout](unsigned AddressSpace) {
+    return Layout.getPointerSizeInBits(AddressSpace) == 32;
+  });
+}
+
+int oriel_set_short_pointers(int Wanted) {
+  // LLVM has no other way to say this to a target machine.
+  cl::Option *Found = cl::getRegisteredOptions().lookup("nvptx-short-ptr");
+  if (!Found)
+    return 0;
+  auto &Option = *static_cast<cl::opt<bool> *>(Found);
+  bool Previous = Option;
+  Option.setValue(Wanted);
+  return Previous;
 }
 
 int oriel_set_llvm_option(OrielText Name, const OrielText *Value,

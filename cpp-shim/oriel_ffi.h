@@ -227,6 +227,14 @@ void oriel_list_processors(OrielText triple, OrielSink names);
 /// `llc -fp-contract=fast`.
 void oriel_allow_fp_fusion(LLVMTargetMachineRef machine);
 
+/// True if by the module's layout pointers to shared, constant and local memory
+/// have 32 bits, as with LLVM's option -nvptx-short-ptr.
+int oriel_has_short_pointers(LLVMModuleRef module);
+
+/// Sets whether target machines that are created from now on have such
+/// pointers; returns what was set before.
+int oriel_set_short_pointers(int wanted);
+
 /// Compiles a module and passes the PTX on. Returns zero and writes LLVM's
 /// message to \p error if that fails; the context's handler gets all other
 /// diagnostics.

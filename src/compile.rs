@@ -17,7 +17,7 @@
 
 use crate::ffi::{
     Captured, allow_fp_fusion, capture_compilation, check_compatible, emit_ptx, list_processors,
-    parse_module, read_module, set_llvm_option,
+    parse_module, read_module, set_llvm_option, with_pointers_of,
 };
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
@@ -26,12 +26,11 @@ use crate::report::page::CompiledFunction;
 use crate::report::pressure::FunctionPressure;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::data_layout::DataLayout;
 use inkwell::module::Module;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The target triple of modules without one.
 const DEFAULT_TRIPLE: &str = "nvptx64-nvidia-cuda";
@@ -186,7 +185,9 @@ impl Compiler {
     }
 
     /// Compiles a module. Sets its target triple and data layout, and code generation modifies it
-    /// as in any compilation.
+    /// as in any compilation. If pointers to shared, constant and local memory have 32 bits by the
+    /// module's layout, they stay so; no other thread may then create a target machine by other means
+    /// at the same time.
     ///
     /// # Errors
     /// Any of [`CompileError`].
@@ -212,7 +213,7 @@ impl Compiler {
             [] => TargetTriple::create(DEFAULT_TRIPLE),
             _ => named,
         };
-        let machine = self.machine(&triple, has_short_pointers(module))?;
+        let machine = self.machine(&triple, module)?;
         module.set_triple(&triple);
         module.set_data_layout(&machine.get_target_data().get_data_layout());
         module
@@ -235,7 +236,7 @@ impl Compiler {
         compile_capturing(self.options.clone(), || emit_ptx(module, machine))
     }
 
-    fn machine(&self, triple: &TargetTriple, short_pointers: bool) -> Result<TargetMachine, CompileError> {
+    fn machine(&self, triple: &TargetTriple, module: &Module<'_>) -> Result<TargetMachine, CompileError> {
         check_target(triple)?;
         Target::initialize_nvptx(&InitializationConfig::default());
         let target = Target::from_triple(triple).map_err(|error| CompileError::Llvm(error.to_string()))?;
@@ -248,7 +249,7 @@ impl Compiler {
             "" => String::new(),
             version => format!("+{version}"),
         };
-        let create = || {
+        let machine = with_pointers_of(module, || {
             target.create_target_machine(
                 triple,
                 &cpu,
@@ -257,18 +258,7 @@ impl Compiler {
                 RelocMode::Default,
                 CodeModel::Default,
             )
-        };
-        // LLVM takes the width of these pointers from an option of the process, which only the
-        // creation of a machine reads: no other thread may create one while it is set.
-        static CREATING: Mutex<()> = Mutex::new(());
-        let creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
-        let machine = match create() {
-            Some(machine) if short_pointers && !is_short(&machine.get_target_data().get_data_layout()) => {
-                with_llvm_options(&[(SHORT_POINTERS, "true")], create).map_err(CompileError::Llvm)?
-            }
-            machine => machine,
-        };
-        drop(creating);
+        });
         let machine = machine.ok_or_else(|| CompileError::Llvm("LLVM has no target machine".to_owned()))?;
         // As llc prints it.
         machine.set_asm_verbosity(true);
@@ -277,21 +267,6 @@ impl Compiler {
         }
         Ok(machine)
     }
-}
-
-/// LLVM's option for pointers of 32 bits to shared, constant and local memory.
-const SHORT_POINTERS: &str = "nvptx-short-ptr";
-
-/// True if pointers to shared memory have 32 bits in a module, as Triton's do. LLVM would replace its
-/// layout by the target's default one, and such pointers would take two registers.
-fn has_short_pointers(module: &Module<'_>) -> bool {
-    is_short(&module.get_data_layout())
-}
-
-/// True if pointers to shared memory have 32 bits in a data layout.
-fn is_short(layout: &DataLayout) -> bool {
-    let layout = layout.as_str().to_string_lossy();
-    layout.split('-').any(|part| part.starts_with("p3:32"))
 }
 
 /// Runs `run` with options of LLVM's own command line set, such as `pre-RA-sched` to `list-burr`, for

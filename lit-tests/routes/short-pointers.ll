@@ -15,6 +15,17 @@
 ; CHECK: "peak_pressure_r32":5,
 ; CHECK: "peak_pressure_r32":2,
 
+; A layout that shortens only some of these pointers is replaced, as in llc.
+; RUN: sed 's/-p4:32:32-p5:32:32/-p5:32:32/' %s > %t.mixed.ll
+; RUN: %oriel compile --sm 80 -O2 %t.mixed.ll -o %t.ptx
+; RUN: %llc-plain -O2 %t.mixed.ll -o %t.plain
+; RUN: diff %t.plain %t.ptx
+; RUN: FileCheck %s --check-prefix=LONG < %t.ptx
+
+; Another way to write it.
+; RUN: sed 's/p3:32:32/p3(shared):32:32/' %s > %t.named.ll
+; RUN: %oriel compile --sm 80 -O2 %t.named.ll -o - | FileCheck %s --check-prefix=SHORT
+
 target datalayout = "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 

@@ -103,7 +103,9 @@ def _backend() -> Any:
 
     @functools.wraps(key)
     def changed_key(self: Any) -> str:
-        return key(self) if _installed is None else f"{key(self)}-oriel {_build()} {_installed}"
+        if _installed is None:
+            return key(self)
+        return f"{key(self)}-oriel {_build()} {_installed} {os.environ.get('ORIEL_FLAGS', '')}"
 
     compiler.CUDABackend.add_stages, compiler.CUDABackend.hash = add_changed_stages, changed_key
     return compiler
@@ -113,7 +115,7 @@ def _backend() -> Any:
 def _build() -> str:
     """Returns a hash of Oriel's code, so that kernels of another build are compiled again."""
     code = hashlib.sha256()
-    for file in (oriel._oriel.__file__, __file__):
+    for file in (oriel._oriel.__file__, *sorted(Path(__file__).parent.glob("*.py"))):
         code.update(Path(file).read_bytes())
     return code.hexdigest()
 

@@ -10,7 +10,7 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use std::ffi::c_void;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 unsafe extern "C" {
     fn oriel_is_compatible(reason: OrielSink) -> i32;
@@ -34,6 +34,8 @@ unsafe extern "C" {
         refusal: OrielSink,
     ) -> i32;
     fn oriel_allow_fp_fusion(machine: LLVMTargetMachineRef);
+    fn oriel_has_short_pointers(module: LLVMModuleRef) -> i32;
+    fn oriel_set_short_pointers(wanted: i32) -> i32;
     fn oriel_set_llvm_option(name: OrielText, value: Option<&OrielText>, error: OrielSink) -> i32;
 }
 
@@ -168,6 +170,30 @@ pub(crate) fn list_processors(triple: &str) -> Vec<String> {
 pub(crate) fn allow_fp_fusion(machine: &TargetMachine) {
     // SAFETY: it lives, and nothing else uses it.
     unsafe { oriel_allow_fp_fusion(machine.as_mut_ptr()) }
+}
+
+/// Creates a target machine for a module by `create`. If by the module's layout pointers to shared,
+/// constant and local memory have 32 bits, as in Triton's IR, they have in the machine, too: LLVM
+/// would replace the layout, and each such pointer would take two registers.
+///
+/// LLVM takes this from a variable of the process that only the creation of a machine reads, so one
+/// thread at a time creates one.
+pub(crate) fn with_pointers_of<T>(module: &Module<'_>, create: impl FnOnce() -> T) -> T {
+    struct Restore(i32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            // SAFETY: the lock is held.
+            unsafe { oriel_set_short_pointers(self.0) };
+        }
+    }
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _held = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the module lives; the lock is held, and the back end's options are registered when the
+    // library is loaded.
+    let _restore = unsafe {
+        (oriel_has_short_pointers(module.as_mut_ptr()) != 0).then(|| Restore(oriel_set_short_pointers(1)))
+    };
+    create()
 }
 
 /// Compiles a module. Returns the PTX, or LLVM's messages.

@@ -113,9 +113,9 @@ pub fn measure(snapshot: &Snapshot<'_>, sample: &mut Sample) {
 /// Readings of the clock at the end of each function.
 const CLOCK_READINGS: usize = 32;
 
-/// Returns the least time that the clock has shown between two readings with nothing between them,
-/// which is most of the time of a function of 20 instructions. It is read anew for each function,
-/// since it doubles while the machine has other work.
+/// Returns the least time that the clock has shown in this process between two readings with nothing
+/// between them, which is most of the time of a function of 20 instructions. It is read again for
+/// each function, since it takes longer while the machine has other work.
 fn clock_ns() -> u64 {
     static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);
     let intervals = (0..CLOCK_READINGS).map(|_| nanoseconds(ThreadTime::now().elapsed()));

@@ -63,7 +63,7 @@ impl Liveness {
 #[derive(Debug)]
 pub(super) struct BlockWords {
     predecessors: [Blocks; MOST_BLOCKS],
-    /// The blocks that dominate it, itself included; valid if `dominators_known`.
+    /// The blocks that dominate it, itself included. Only functions with crossing webs need them.
     dominators: [Blocks; MOST_BLOCKS],
     /// The blocks in whose dominance frontier it is.
     frontier_of: [Blocks; MOST_BLOCKS],
