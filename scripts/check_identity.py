@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Exports every example's functions, rebuilds them and compares the PTX with that of llc alone, byte for byte.
 
-    scripts/check_identity.py [--sm 50,80] [-O 1,2,3] [--every-debug] [SOURCE ...]
+    scripts/check_identity.py [--sm 50,80] [-O 1,2,3] [SOURCE ...]
 
-Each source is compiled for each compute capability and optimisation level, and with -g at one level, another for the next
-compute capability and source, or with --every-debug at each; llc then runs alone, with `-oriel=optimize -oriel-phases=none` and with `-oriel=analyze`, with -verify-machineinstrs. Where llc alone
+Each source is compiled for each compute capability and optimisation level, with and without -g; llc then runs
+alone, with `-oriel=optimize -oriel-phases=none` and with `-oriel=analyze`, with -verify-machineinstrs. Where llc alone
 does not pass its own verifier, that switch is left out, and the last line but one says how often.
 """
 
@@ -68,15 +68,14 @@ def main():
     parser.add_argument("sources", nargs="*")
     parser.add_argument("--sm", default=",".join(examples.SM_VERSIONS))
     parser.add_argument("-O", dest="levels", default=",".join(examples.OPT_LEVELS))
-    parser.add_argument("--every-debug", action="store_true", help="with -g at every level")
     arguments = parser.parse_args()
-    levels = arguments.levels.split(",")
-    configurations = []
-    for place, source in enumerate(arguments.sources or examples.examples()):
-        for turn, sm in enumerate(arguments.sm.split(","), start=place):
-            with_debug = levels if arguments.every_debug else [levels[turn % len(levels)]]
-            configurations += [(source, sm, level, False) for level in levels]
-            configurations += [(source, sm, level, True) for level in with_debug]
+    configurations = [
+        (source, sm, level, debug)
+        for source in arguments.sources or examples.examples()
+        for sm in arguments.sm.split(",")
+        for level in arguments.levels.split(",")
+        for debug in (False, True)
+    ]
     results = common.parallel("export and rebuild", check, configurations)
     failed = sum(1 for problems, _ in results if problems)
     for problems, _ in results:
