@@ -35,7 +35,6 @@ static bool isRegister(const OrielRegisterOperand &Operand) {
   return (Operand.place & ORIEL_ACCESS_MASK) != ORIEL_ACCESS_FROM_BLOCK;
 }
 
-/// True if the register has several definitions.
 void ChainExporter::collectPlaces(ArrayRef<uint32_t> Chained,
                                   size_t RegisterCount,
                                   ArrayRef<OrielRegisterOperand> Operands,

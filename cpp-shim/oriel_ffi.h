@@ -227,8 +227,8 @@ void oriel_list_processors(OrielText triple, OrielSink names);
 /// `llc -fp-contract=fast`.
 void oriel_allow_fp_fusion(LLVMTargetMachineRef machine);
 
-/// True if by the module's layout pointers to shared, constant and local memory
-/// have 32 bits, as with LLVM's option -nvptx-short-ptr.
+/// True if the module's layout gives pointers to shared, constant and local
+/// memory 32 bits, as LLVM's option -nvptx-short-ptr does.
 int oriel_has_short_pointers(LLVMModuleRef module);
 
 /// Sets whether target machines that are created from now on have such

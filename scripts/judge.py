@@ -34,7 +34,7 @@ EXTERNAL = re.compile(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTIL
 # System calls, which programs that are not linked have too.
 KNOWN_TO_PTXAS = {"vprintf", "__assertfail", "malloc", "free"}
 FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
-# What Triton sets for its own LLVM.
+# The options that Triton sets for its own LLVM.
 AS_IN_TRITON = ["-nvptx-short-ptr", "-nvptx-mad-wide-opt", "-fp-contract=fast"]
 
 

@@ -172,12 +172,12 @@ pub(crate) fn allow_fp_fusion(machine: &TargetMachine) {
     unsafe { oriel_allow_fp_fusion(machine.as_mut_ptr()) }
 }
 
-/// Creates a target machine for a module by `create`. If by the module's layout pointers to shared,
-/// constant and local memory have 32 bits, as in Triton's IR, they have in the machine, too: LLVM
-/// would replace the layout, and each such pointer would take two registers.
+/// Calls `create`, which creates the target machine for a module. The machine gets pointers of 32
+/// bits to shared, constant and local memory if the module's layout has them, as Triton's does:
+/// otherwise LLVM would replace the layout, and each such pointer would take two registers.
 ///
-/// LLVM takes this from a variable of the process that only the creation of a machine reads, so one
-/// thread at a time creates one.
+/// LLVM reads the width from a variable of the process, and only while it creates a machine. A lock
+/// therefore lets one thread at a time create one.
 pub(crate) fn with_pointers_of<T>(module: &Module<'_>, create: impl FnOnce() -> T) -> T {
     struct Restore(i32);
     impl Drop for Restore {
