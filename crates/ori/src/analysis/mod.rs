@@ -19,8 +19,10 @@
 //! | `spill.rs` | spill costs, and where to store and load |
 //! | `dependencies.rs` | the order constraints between instructions of a block |
 //! | `uninitialized.rs` | registers that may be read before they are written |
+//! | `frame_addresses.rs` | where the code takes the address of a stack object |
 
 mod dependencies;
+mod frame_addresses;
 mod interference;
 mod last_uses;
 mod range_extension;
@@ -29,6 +31,7 @@ mod uninitialized;
 mod walk;
 
 pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
+pub use frame_addresses::{FrameAddress, frame_addresses};
 pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
 pub use range_extension::{PressureMap, RangeExtension};

@@ -11,51 +11,30 @@
 
 use super::frame_objects::base_number;
 use oriel_engine::entity::{EntitySet, FrameObject, Register};
-use oriel_ori::{Function, Instruction, OperandKind, Operation, OperationFlags, Special};
+use oriel_ori::analysis::{FrameAddress, frame_addresses};
+use oriel_ori::{Function, Instruction, Operation, OperationFlags};
 
 /// Returns the stores to objects that are written but never read, in the order of the objects.
 pub fn unread_stores(function: &Function) -> Vec<Instruction> {
-    let roots = roots_of(function);
+    let addresses = frame_addresses(function);
     let objects = function.stack_objects().map(|(object, _)| object);
     objects
-        .flat_map(|object| stores_if_unread(function, object, &roots).unwrap_or_default())
+        .flat_map(|object| stores_if_unread(function, object, &addresses).unwrap_or_default())
         .collect()
 }
 
-/// A source of an instruction that is the address of an object.
-struct Root {
-    object: FrameObject,
-    instruction: Instruction,
-    number: usize,
-}
-
-fn roots_of(function: &Function) -> Vec<Root> {
-    let mut roots = Vec::new();
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            for (number, source) in function.sources(instruction).iter().enumerate() {
-                if let OperandKind::Special(special) = source.kind()
-                    && let Special::Frame(object) = function.special_data(special)
-                {
-                    roots.push(Root {
-                        object,
-                        instruction,
-                        number,
-                    });
-                }
-            }
-        }
-    }
-    roots
-}
-
 /// Returns the stores to an object, or none if something may read it.
-fn stores_if_unread(function: &Function, object: FrameObject, roots: &[Root]) -> Option<Vec<Instruction>> {
+fn stores_if_unread(
+    function: &Function,
+    object: FrameObject,
+    addresses: &[FrameAddress],
+) -> Option<Vec<Instruction>> {
     let mut stores = Vec::new();
     let mut seen: EntitySet<Register> = EntitySet::new();
-    let of_object = roots.iter().filter(|root| root.object == object);
-    let mut pending: Vec<(Instruction, usize)> =
-        of_object.map(|root| (root.instruction, root.number)).collect();
+    let of_object = addresses.iter().filter(|address| address.object == object);
+    let mut pending: Vec<(Instruction, usize)> = of_object
+        .map(|address| (address.instruction, address.number))
+        .collect();
     while let Some((instruction, number)) = pending.pop() {
         match function.operation(instruction) {
             operation if operation.is_debug() => {}

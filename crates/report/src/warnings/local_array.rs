@@ -23,7 +23,8 @@ use super::{Subject, Warning, WarningKind};
 use crate::estimate::Target;
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_engine::hash::NumberSet;
-use oriel_ori::{AddressSpace, Function, Instruction, Operand, OperandKind, Operation, Special};
+use oriel_ori::analysis::{FrameAddress, frame_addresses};
+use oriel_ori::{AddressSpace, Function, Instruction, Operand, Operation};
 
 /// Smaller objects are single values, not arrays.
 const LEAST_BYTES: u64 = 8;
@@ -59,7 +60,7 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Vec<Warning> {
     if function.stack_objects().next().is_none() {
         return Vec::new();
     }
-    let addresses = addresses(function);
+    let addresses = frame_addresses(function);
     let objects = function.stack_objects();
     let objects = objects.filter(|(_, object)| !object.is_removed && object.size >= LEAST_BYTES);
     let (mut kept, mut unrolled) = (Vec::new(), Vec::new());
@@ -214,39 +215,11 @@ fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Opt
     })
 }
 
-/// An operand that is the address of an object.
-struct Address {
-    object: FrameObject,
-    instruction: Instruction,
-    number: usize,
-}
-
-/// Returns the operands that are addresses of objects, in the order of the code.
-fn addresses(function: &Function) -> Vec<Address> {
-    let mut found = Vec::new();
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            for (number, source) in function.sources(instruction).iter().enumerate() {
-                if let OperandKind::Special(special) = source.kind()
-                    && let Special::Frame(object) = function.special_data(special)
-                {
-                    found.push(Address {
-                        object,
-                        instruction,
-                        number,
-                    });
-                }
-            }
-        }
-    }
-    found
-}
-
 /// Follows the address of an object. `stays_variable` tells of an instruction that adds an index whether
 /// the index is not constant after ptxas has unrolled loops.
 fn follow(
     function: &Function,
-    addresses: &[Address],
+    addresses: &[FrameAddress],
     object: FrameObject,
     stays_variable: impl Fn(Instruction) -> bool,
 ) -> Accesses {
@@ -334,7 +307,12 @@ mod tests {
             "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
         );
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
+        let found = follow(
+            &function,
+            &frame_addresses(&function),
+            FrameObject::new(0),
+            |_| true,
+        );
         (found.indexed.len(), found.accesses.len(), found.escapes)
     }
 
@@ -373,7 +351,12 @@ mod tests {
             flow.loops
                 .depth_of(function.block_of(it).expect("it is in a block"))
         };
-        let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
+        let found = follow(
+            &function,
+            &frame_addresses(&function),
+            FrameObject::new(0),
+            |_| true,
+        );
         !becomes_selects(&function, bytes, &found.accesses, depth)
     }
 
@@ -384,7 +367,12 @@ mod tests {
                 "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
             );
             let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-            let found = follow(&function, &addresses(&function), FrameObject::new(0), |_| true);
+            let found = follow(
+                &function,
+                &frame_addresses(&function),
+                FrameObject::new(0),
+                |_| true,
+            );
             element_bits(&function, &found.accesses)
         };
         let word = "    %3:R32 = LD.local.b32.b32 [%2]\n";
