@@ -1,10 +1,10 @@
 ; Each warning, with its line, on a kernel that has what it is about, and none on its twin that has not.
 
 ; RUN: %oriel report --sm 90a %s | FileCheck %s
-; RUN: %oriel report --sm 90a --json %s | %python %S/Inputs/warnings.py | FileCheck %s --check-prefix=KINDS
+; RUN: %oriel report --sm 90a --json %s | %python %S/Inputs/list_warnings.py | FileCheck %s --check-prefix=KINDS
 ; RUN: %llc-bare -load=%plugin -mcpu=sm_90a -oriel=analyze -pass-remarks-analysis=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 ; RUN: %python %S/Inputs/spilling.py > %t.ll
-; RUN: %oriel report --sm 80,90 --json %t.ll | %python %S/Inputs/warnings.py | FileCheck %s --check-prefix=SPILLS
+; RUN: %oriel report --sm 80,90 --json %t.ll | %python %S/Inputs/list_warnings.py | FileCheck %s --check-prefix=SPILLS
 
 ; CHECK: function
 ; CHECK: warning: setmaxnreg_without_blocks (sm_90) at bb.0 @{{[0-9]+}} {{.*}}, k.cu:11
