@@ -253,6 +253,12 @@ impl Function {
         self.merged.remove(&instruction);
     }
 
+    /// Puts a removed instruction back, as it was but for its place and what was merged into it.
+    pub(super) fn put_back(&mut self, instruction: Instruction, position: Position) {
+        self.link(position, instruction);
+        self.attach_operands(instruction);
+    }
+
     /// Moves an instruction to another position.
     ///
     /// # Panics

@@ -72,6 +72,7 @@ mod ssa_construction;
 mod suffix;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod trial;
 mod types;
 mod verify;
 
@@ -101,5 +102,6 @@ pub use pressure::{RegisterPressure, each_pressure};
 pub use print::{FunctionText, InstructionText, PrintOptions};
 pub use register_sets::{Point, RegisterSets, Units, each_point, units_of};
 pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};
+pub use trial::Trial;
 pub use types::{DataType, TypeClass};
 pub use verify::{Finding, FindingKind};

@@ -404,7 +404,16 @@ pub(super) fn is_unneeded(function: &Function, instruction: Instruction) -> bool
 }
 
 /// Removes unneeded instructions, and those that only they needed. Returns how many.
-pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruction>) -> u64 {
+pub(super) fn remove_unneeded(function: &mut Function, pending: Vec<Instruction>) -> u64 {
+    remove_unneeded_by(function, pending, Function::remove)
+}
+
+/// As [`remove_unneeded`], by a removal that may note what it does.
+pub(super) fn remove_unneeded_by(
+    function: &mut Function,
+    mut pending: Vec<Instruction>,
+    mut remove: impl FnMut(&mut Function, Instruction),
+) -> u64 {
     let mut removed = 0;
     while let Some(instruction) = pending.pop() {
         if function.block_of(instruction).is_none() || !is_unneeded(function, instruction) {
@@ -412,7 +421,7 @@ pub(super) fn remove_unneeded(function: &mut Function, mut pending: Vec<Instruct
         }
         let sources = function.sources(instruction).iter();
         pending.extend(sources.filter_map(|source| function.unique_definition(source.as_register()?)));
-        function.remove(instruction);
+        remove(function, instruction);
         removed += 1;
     }
     removed

@@ -37,7 +37,7 @@
 
 mod expression;
 
-use super::dead_code::remove_unneeded;
+use super::dead_code::remove_unneeded_by;
 use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
@@ -49,7 +49,7 @@ use oriel_engine::live::SlotIndex;
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{
     ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, OperandKind, Operation,
-    Position,
+    Position, Trial,
 };
 use smallvec::SmallVec;
 
@@ -92,16 +92,16 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
     let done = recompute_around(function, context, full);
-    let Some(before) = done.before else {
+    if done.trial.is_empty() {
         return PhaseResult::Unchanged;
-    };
+    }
     context.keep_only(Analyses::CONTROL_FLOW);
     let peaks = peaks_of_blocks(function, context);
     let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     let least_gain = (peak * least_percent).div_ceil(100);
     if peak_after + least_gain > peak {
-        *function = before;
-        context.keep_only(Analyses::empty());
+        done.trial.take_back(function);
+        context.keep_only(Analyses::CONTROL_FLOW);
         context.count("taken-back", done.values);
         context.remark(RemarkKind::Missed, "Peak", function, None, || {
             format!("no value is recomputed: {} of them would lower the peak from {peak} units to {peak_after} only", done.values)
@@ -127,8 +127,7 @@ fn peaks_of_blocks(function: &Function, context: &mut PhaseContext<'_>) -> Vec<(
 /// What was done to a function.
 #[derive(Default)]
 struct Done {
-    /// The function before the first change.
-    before: Option<Function>,
+    trial: Trial,
     values: u64,
     copies: usize,
     /// The weighted instructions of the copies.
@@ -158,14 +157,14 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
         if done.weight + of_copies > most_weight {
             continue;
         }
-        done.before.get_or_insert_with(|| function.clone());
         done.weight += of_copies;
         done.values += 1;
         for place in &places {
             done.copies += place.expression.len();
-            compute_again(function, place);
+            compute_again(function, &mut done.trial, place);
         }
-        remove_unneeded(function, vec![definition]);
+        let remove = |function: &mut Function, unneeded| done.trial.remove(function, unneeded);
+        remove_unneeded_by(function, vec![definition], remove);
     }
     done
 }
@@ -444,7 +443,7 @@ fn each_use_of_results(
 }
 
 /// Recomputes a value in a block before the first of its users there, for all of them.
-fn compute_again(function: &mut Function, place: &Place) {
+fn compute_again(function: &mut Function, trial: &mut Trial, place: &Place) {
     let first = match place.users[..] {
         [(only, _)] => only,
         _ => {
@@ -461,12 +460,12 @@ fn compute_again(function: &mut Function, place: &Place) {
         let copy = function.create_register_like(original);
         let result = function.register_operand(copy);
         let new = InstructionBuilder::copy_of(function, definition).result(result);
-        let new = function.insert(Position::Before(first), new);
+        let new = trial.insert(function, Position::Before(first), new);
         for number in 0..function.sources(new).len() {
             let source = function.source(new, number);
             let copied = copies.iter().find(|(of, _)| source.as_register() == Some(*of));
             if let Some(&(_, copy)) = copied {
-                function.set_source(new, number, source.with_register(copy));
+                trial.set_source(function, new, number, source.with_register(copy));
             }
         }
         copies.push((original, copy));
@@ -474,7 +473,7 @@ fn compute_again(function: &mut Function, place: &Place) {
     let &(_, copy) = copies.last().expect("the value itself comes last");
     for &(user, number) in &place.users {
         let source = function.source(user, number).with_register(copy);
-        function.set_source(user, number, source);
+        trial.set_source(function, user, number, source);
     }
 }
 
