@@ -20,8 +20,8 @@ run: setup build
 
 # One compilation alone leaves a processor idle at its end: what compiles goes first, two at a time.
 test: setup
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-binaries dist
-	@$(MAKE) --no-print-directory unit lit identity execute phases docs differential mutate memory soak-short python install-test
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-binaries dist
+	@$(MAKE) --no-print-directory lint unit lit identity execute phases docs differential mutate memory soak-short python install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -38,11 +38,12 @@ test-binaries: build
 dist:
 	$(CARGO) build --profile dist
 
+# In the profile that is built anyway, or the shim would be compiled again.
 lint:
 	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
-	$(CARGO) clippy --no-default-features --all-targets -- -D warnings
-	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --no-deps --quiet
+	$(CARGO) clippy --release --all-targets -- -D warnings
+	$(CARGO) clippy --release --no-default-features --all-targets -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --release --no-deps --quiet
 
 # Random inputs are the same in every run; for others: make unit PROPTEST_RNG_SEED=2 PROPTEST_CASES=10000
 export PROPTEST_RNG_SEED ?= 1
@@ -84,7 +85,7 @@ memory:
 
 # The package for Python, installed and tested in a fresh virtual environment.
 python: build
-	$(CARGO) clippy -p oriel-python -- -D warnings
+	$(CARGO) clippy --release -p oriel-python -- -D warnings
 	scripts/check_python.sh
 
 # Under sudo there is often no cargo, and it should not leave root's files among the user's: what is built is installed.
