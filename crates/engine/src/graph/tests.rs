@@ -316,7 +316,13 @@ fn random_graphs_are_as_the_definitions_say() {
             check_edges(graph, &naive, &order, &tree);
             check_loops(graph, &naive, &order, &LoopForest::new(graph, &order, &tree));
         }
-        check_frontier(graph, &naive, &DominanceFrontier::new(graph, &tree));
+        let mut frontier = DominanceFrontier::new(graph, &tree);
+        check_frontier(graph, &naive, &frontier);
+        // Memory is reused, and a limit is kept to.
+        let size = graph.nodes().map(|node| frontier.of(node).len()).sum::<usize>();
+        assert!(size == 0 || !frontier.compute(graph, &tree, size - 1));
+        assert!(frontier.compute(graph, &tree, size));
+        check_frontier(graph, &naive, &frontier);
         check_reversed(graph);
         check_post_dominators(graph, &naive, &PostDominatorTree::new(graph));
     });

@@ -14,11 +14,10 @@
 //! General registers and predicates are separate sets that converge in the same passes.
 
 use super::flow_graph::FlowGraph;
-use super::scan::{Scan, WebId};
-use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, Segment};
+use super::scan::Scan;
+use super::segment::{BatchBit, GENERAL_BITS, PREDICATE_BITS, Segment};
 use super::segment_table::{SegmentId, SegmentTable};
 use super::slot_indexes::{SlotIndexes, block_of};
-use super::webs::Webs;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 
 /// A set of blocks that is visited from the last to the first in layout order.
@@ -182,16 +181,6 @@ impl BlockSegments {
         id
     }
 
-    /// Returns the number of blocks that have a segment.
-    pub(super) fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// Returns the block of a segment.
-    pub(super) fn block(&self, id: SegmentId) -> Block {
-        self.blocks[id.index()]
-    }
-
     /// Returns the segment of a block, if it has one.
     pub(super) fn find(&self, block: Block) -> Option<SegmentId> {
         self.at[block.index()].expand()
@@ -203,13 +192,13 @@ impl BlockSegments {
     }
 
     /// Visits the blocks that have a segment, the last in layout order first. May be called once.
-    pub(super) fn visit_backward(&mut self, mut visit: impl FnMut(Block, SegmentId, &mut Segment)) {
+    pub(super) fn visit_backward(&mut self, mut visit: impl FnMut(Block, &mut Segment)) {
         let Self {
             table, at, touched, ..
         } = self;
         touched.drain(|block| {
             let id = at[block.index()].expand().expect("touched blocks have a segment");
-            visit(block, id, table.get_mut(id));
+            visit(block, table.get_mut(id));
         });
     }
 
@@ -227,10 +216,6 @@ impl BlockSegments {
 pub(super) struct Dataflow {
     pub batch: Batch,
     pub segments: BlockSegments,
-    /// The registers of the batch with several definitions.
-    pub web_bits: BatchSet,
-    /// By bit, for the members of `web_bits`.
-    pub webs: Vec<PackedOption<WebId>>,
     pending: BlockSet,
 }
 
@@ -238,7 +223,6 @@ pub(super) struct Dataflow {
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     pub scan: &'a Scan,
-    pub webs: &'a Webs,
     pub indexes: &'a SlotIndexes,
     pub flow: &'a FlowGraph,
 }
@@ -248,49 +232,31 @@ impl Dataflow {
     pub(super) fn begin(&mut self, blocks: usize, active: usize) {
         self.segments.reset(blocks, active);
         self.pending.reset(blocks);
-        self.webs
-            .resize(GENERAL_BITS + PREDICATE_BITS, PackedOption::default());
     }
 
     /// Solves the next batch of `queue`, all of whose registers are defined.
     pub(super) fn solve_batch(&mut self, queue: &mut Queue<'_>, problem: Problem<'_>) {
         self.batch.fill(queue);
         self.segments.clear();
-        self.web_bits = BatchSet::EMPTY;
         self.seed(problem);
         self.propagate(problem);
     }
 
-    /// Returns the web of a bit of `web_bits`.
-    pub(super) fn web_at(&self, bit: BatchBit) -> WebId {
-        self.webs[usize::from(bit.0)].expect("the bit is that of a web")
-    }
-
     /// Adds definitions and uses to the segments.
     fn seed(&mut self, problem: Problem<'_>) {
-        let Problem {
-            scan, webs, indexes, ..
-        } = problem;
+        let Problem { scan, indexes, .. } = problem;
         let starts = &indexes.block_starts[..];
         let segments = &mut self.segments;
         let mut hint = Block::new(0);
         for (bit, register) in self.batch.members() {
             let state = scan.registers[register.index()];
-            if let Some(web) = scan.web_of(register) {
-                self.web_bits.insert(bit);
-                self.webs[usize::from(bit.0)] = web.into();
-                for definition in webs.definitions(web) {
-                    segments.touch(definition.block, indexes).define(bit);
-                }
-            } else {
-                let definition = state.definition.expect("queued registers are defined");
-                hint = block_of(starts, definition, hint);
-                let segment = segments.touch(hint, indexes);
-                segment.define(bit);
-                // Only a PHI can read it at the end of its own block.
-                if state.end.expand() == Some(starts[hint.index() + 1]) {
-                    segment.add_live_out_bit(bit);
-                }
+            let definition = state.definition.expect("queued registers are defined");
+            hint = block_of(starts, definition, hint);
+            let segment = segments.touch(hint, indexes);
+            segment.define(bit);
+            // Only a PHI can read it at the end of its own block.
+            if state.end.expand() == Some(starts[hint.index() + 1]) {
+                segment.add_live_out_bit(bit);
             }
             for upward in scan.upward_uses_of(state) {
                 self.pending.insert(upward.block);

@@ -3,29 +3,22 @@
 //! Blocks are visited from the last to the first. Where `LiveOut` of a block and `LiveIn` of the
 //! next one differ, a segment begins or ends at the boundary; a register that is live through both
 //! costs nothing. Inside a block a segment ends at the last upward-exposed use and begins at the
-//! definition. A register with one definition has one value, and segments that touch are merged. A
-//! web has its values in the order of its definitions. The value at the start of a block comes from
-//! above in the dominator tree ([`Webs`]); where neighbouring blocks have different values, the
-//! segment is split.
+//! definition. All registers of a batch have one definition, hence one value, and segments that touch
+//! are merged.
 
 use super::dataflow::Dataflow;
-use super::flow_graph::FlowGraph;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{Scan, UpwardUseId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::block_of;
 use super::value::ValueNumber;
-use super::webs::{WebDefinition, Webs};
 use crate::entity::{Block, EntityRef, PackedOption};
-use crate::graph::DominatorTree;
 
 /// A finished segment of a register of the batch.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     bit: BatchBit,
-    /// Number of the value; webs have few values.
-    value: u16,
     start: SlotIndex,
     end: SlotIndex,
 }
@@ -42,8 +35,6 @@ struct Cursor {
     upward: PackedOption<UpwardUseId>,
     /// Number of finished segments; while they are copied, the position behind the next one.
     count: u32,
-    /// For a web: the number of definitions that have not been met yet.
-    definitions: u32,
 }
 
 const BITS: usize = GENERAL_BITS + PREDICATE_BITS;
@@ -63,7 +54,6 @@ impl Default for Endpoints {
             open_end: SlotIndex::ZERO,
             upward: PackedOption::default(),
             count: 0,
-            definitions: 0,
         };
         Self {
             pieces: Vec::new(),
@@ -72,27 +62,11 @@ impl Default for Endpoints {
     }
 }
 
-/// The input for the segments of a batch.
-#[derive(Clone, Copy)]
-pub(super) struct Solved<'a> {
-    pub scan: &'a Scan,
-    pub webs: &'a Webs,
-    pub flow: &'a FlowGraph,
-    pub dominators: &'a DominatorTree<Block>,
-    /// Members of the batch whose intervals are computed elsewhere.
-    pub unresolved: &'a BatchSet,
-}
-
 impl Endpoints {
     /// Adds the intervals of the batch that `dataflow` solved to `result`.
-    pub(super) fn materialize(
-        &mut self,
-        dataflow: &mut Dataflow,
-        solved: Solved<'_>,
-        result: &mut LiveIntervals,
-    ) {
+    pub(super) fn materialize(&mut self, dataflow: &mut Dataflow, scan: &Scan, result: &mut LiveIntervals) {
         for (bit, register) in dataflow.batch.members() {
-            let state = solved.scan.registers[register.index()];
+            let state = scan.registers[register.index()];
             let definition = state.definition.expect("queued registers are defined");
             self.cursors[usize::from(bit.0)] = Cursor {
                 definition,
@@ -100,148 +74,64 @@ impl Endpoints {
                 open_end: SlotIndex::ZERO,
                 upward: state.upward,
                 count: 0,
-                definitions: 0,
             };
         }
         self.pieces.clear();
-        if dataflow.web_bits.is_empty() {
-            self.visit_blocks::<false>(dataflow, solved, &result.indexes.block_starts);
-        } else {
-            dataflow.web_bits.for_each(|bit| {
-                let definitions = solved.webs.definitions(dataflow.web_at(bit));
-                self.cursor(bit).definitions = definitions.len() as u32;
-            });
-            self.visit_blocks::<true>(dataflow, solved, &result.indexes.block_starts);
-        }
-        self.write_segments(dataflow, solved, result);
+        self.visit_blocks(dataflow, scan, &result.indexes.block_starts);
+        self.write_segments(dataflow, result);
     }
 
-    /// Visits the blocks of the batch. `WEBS` tells whether it contains webs.
-    fn visit_blocks<const WEBS: bool>(
-        &mut self,
-        dataflow: &mut Dataflow,
-        solved: Solved<'_>,
-        starts: &[SlotIndex],
-    ) {
-        let Dataflow {
-            segments,
-            web_bits,
-            webs,
-            ..
-        } = dataflow;
-        let is_web = |bit| WEBS && web_bits.contains(bit);
-        let web_at = |bit: BatchBit| webs[usize::from(bit.0)].expect("the bit is that of a web");
-        let value_at_start = |bit, block| {
-            if is_web(bit) {
-                solved.webs.value_at_start(web_at(bit), block, solved.dominators)
-            } else {
-                ValueNumber::ZERO
-            }
-        };
+    /// Visits the blocks of the batch.
+    fn visit_blocks(&mut self, dataflow: &mut Dataflow, scan: &Scan, starts: &[SlotIndex]) {
         // The block visited before: the next one in layout order that has a segment.
         let mut next = Block::new(starts.len() - 1);
         let mut next_in = BatchSet::EMPTY;
-        let mut next_segment = None;
-        segments.visit_backward(|block, id, segment| {
+        dataflow.segments.visit_backward(|block, segment| {
             let end = starts[block.index() + 1];
-            let (mut live_in, mut live_out) = (segment.live_in(), segment.live_out());
-            let mut definitions = *segment.definitions();
-            if WEBS {
-                for set in [&mut live_in, &mut live_out, &mut definitions] {
-                    *set = set.difference(solved.unresolved);
-                }
-            }
+            let (all_in, all_out) = (segment.live_in(), segment.live_out());
             if next.index() != block.index() + 1 {
-                next_in.for_each(|bit| self.begin(bit, starts[next.index()], value_at_start(bit, next)));
+                next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
                 next_in = BatchSet::EMPTY;
-                next_segment = None;
             }
-            let falls_into_next = || solved.flow.predecessors_of(next).contains(&block);
-            let next_phis = next_segment.filter(|_| WEBS && falls_into_next());
-            let next_phis = next_phis.map(|id| solved.webs.phis(id));
             let mut kills = 0;
             for word in 0..BatchSet::WORDS {
-                let (live_in, live_out) = (live_in.word(word), live_out.word(word));
-                let (definitions, next_in) = (definitions.word(word), next_in.word(word));
+                let (live_in, live_out) = (all_in.word(word), all_out.word(word));
+                let (definitions, next_in) = (segment.definitions().word(word), next_in.word(word));
                 if live_in | live_out | definitions | next_in == 0 {
                     continue;
                 }
-                for_each_bit(word, next_in & !live_out, |bit| {
-                    self.begin(bit, end, value_at_start(bit, next));
-                });
+                for_each_bit(word, next_in & !live_out, |bit| self.begin(bit, end));
                 for_each_bit(word, live_out & !next_in, |bit| self.cursor(bit).open_end = end);
-                if WEBS {
-                    // Along an edge, a value changes only if the target has a PHI value.
-                    let may_change = web_bits.word(word) & next_phis.map_or(u64::MAX, |phis| phis.word(word));
-                    for_each_bit(word, next_in & live_out & may_change, |bit| {
-                        let value = value_at_start(bit, next);
-                        if value != solved.webs.value_at_end(web_at(bit), block, solved.dominators) {
-                            self.begin(bit, end, value);
-                            self.cursor(bit).open_end = end;
-                        }
-                    });
-                }
                 for_each_bit(word, definitions, |bit| {
                     let is_live = |word: u64| word >> (bit.0 % 64) & 1 != 0;
                     kills += u32::from(!is_live(live_out));
-                    if is_web(bit) {
-                        let definitions = solved.webs.definitions(web_at(bit));
-                        self.begin_definitions(bit, block, is_live(live_out), definitions);
-                        if is_live(live_in) {
-                            self.cursor(bit).open_end = self.last_read(bit, block, solved.scan);
-                        }
-                        return;
-                    }
                     let cursor = self.cursor(bit);
                     if !is_live(live_out) {
                         cursor.open_end = cursor.local_end;
                     }
                     let definition = cursor.definition;
                     if !is_live(live_in) {
-                        self.begin(bit, definition, ValueNumber::ZERO);
+                        self.begin(bit, definition);
                         return;
                     }
                     // Read before it is defined: only where there are paths without a definition.
-                    let read = self.last_read(bit, block, solved.scan);
+                    let read = self.last_read(bit, block, scan);
                     if read != definition {
-                        self.begin(bit, definition, ValueNumber::ZERO);
+                        self.begin(bit, definition);
                         self.cursor(bit).open_end = read;
                     }
                 });
                 for_each_bit(word, live_in & !live_out & !definitions, |bit| {
-                    let read = self.last_read(bit, block, solved.scan);
+                    let read = self.last_read(bit, block, scan);
                     self.cursor(bit).open_end = read;
                     kills += 1;
                 });
             }
             segment.set_kill_count(kills);
             next = block;
-            next_in = live_in;
-            next_segment = Some(id);
+            next_in = all_in;
         });
-        next_in.for_each(|bit| self.begin(bit, starts[next.index()], value_at_start(bit, next)));
-    }
-
-    /// Begins the pieces at the definitions of a web in `block`, last first.
-    fn begin_definitions(
-        &mut self,
-        bit: BatchBit,
-        block: Block,
-        mut is_open: bool,
-        definitions: &[WebDefinition],
-    ) {
-        let mut left = self.cursor(bit).definitions as usize;
-        while let Some(definition) = left.checked_sub(1).map(|last| definitions[last])
-            && definition.block == block
-        {
-            if !is_open {
-                self.cursor(bit).open_end = definition.end;
-            }
-            is_open = false;
-            self.begin(bit, definition.slot, definition.value);
-            left -= 1;
-        }
-        self.cursor(bit).definitions = left as u32;
+        next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
     }
 
     fn cursor(&mut self, bit: BatchBit) -> &mut Cursor {
@@ -249,12 +139,11 @@ impl Endpoints {
     }
 
     /// Begins the open segment of `bit` at `start`.
-    fn begin(&mut self, bit: BatchBit, start: SlotIndex, value: ValueNumber) {
+    fn begin(&mut self, bit: BatchBit, start: SlotIndex) {
         let cursor = &mut self.cursors[usize::from(bit.0)];
         cursor.count += 1;
         self.pieces.push(Piece {
             bit,
-            value: value.as_u32() as u16,
             start,
             end: cursor.open_end,
         });
@@ -279,7 +168,7 @@ impl Endpoints {
     }
 
     /// Copies the pieces, which are in descending order, to their registers' ranges in the result.
-    fn write_segments(&mut self, dataflow: &Dataflow, solved: Solved<'_>, result: &mut LiveIntervals) {
+    fn write_segments(&mut self, dataflow: &Dataflow, result: &mut LiveIntervals) {
         let mut first = result.segments.len() as u32;
         let filler = LiveSegment {
             start: SlotIndex::ZERO,
@@ -293,24 +182,13 @@ impl Endpoints {
             .resize(result.segments.len() + self.pieces.len(), filler);
         for (bit, register) in dataflow.batch.members() {
             let cursor = &mut self.cursors[usize::from(bit.0)];
-            let mut record = IntervalRecord {
+            result.records[register.index()] = IntervalRecord {
+                first_segment: first,
+                segment_count: cursor.count,
                 first_value: result.values.len() as u32,
                 value_count: 1,
-                ..IntervalRecord::default()
             };
-            if dataflow.web_bits.contains(bit) {
-                if solved.unresolved.contains(bit) {
-                    continue;
-                }
-                let starts = &result.indexes.block_starts;
-                let web = dataflow.web_at(bit);
-                record = solved.webs.append_values(web, &mut result.values, starts);
-            } else {
-                result.values.push(cursor.definition.into());
-            }
-            record.first_segment = first;
-            record.segment_count = cursor.count;
-            result.records[register.index()] = record;
+            result.values.push(cursor.definition.into());
             first += cursor.count;
             cursor.count = first;
         }
@@ -320,7 +198,7 @@ impl Endpoints {
             result.segments[*position as usize] = LiveSegment {
                 start: piece.start,
                 end: piece.end,
-                value: ValueNumber::from_u32(u32::from(piece.value)),
+                value: ValueNumber::ZERO,
             };
         }
     }

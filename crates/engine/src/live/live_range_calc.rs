@@ -2,31 +2,29 @@
 //! the reference.
 //!
 //! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function. Departures from the
-//! reference, beyond those that the files describe: phases 5 to 7 run batch by batch, so that a
-//! batch's sets are used while they are in the cache; the part of phase 6 that sets cannot decide
-//! follows at the end. The iteration is a loop, not a recursion. Functions of at most 64 blocks,
-//! which are nearly all, take a shorter way ([`block_words`](super::block_words)).
+//! reference, beyond those that the files describe: phases 5 and 7 run batch by batch, so that a
+//! batch's sets are used while they are in the cache; phase 6 follows at the end and does all that
+//! registers with several definitions need ([`web_values`](super::web_values)). The iteration is a
+//! loop, not a recursion. Functions of at most 64 blocks, which are nearly all, take a shorter way
+//! ([`block_words`](super::block_words)).
 
 use super::block_words::{BlockWords, MOST_BLOCKS};
 use super::dataflow::{Dataflow, Problem, Queue};
-use super::endpoints::{Endpoints, Solved, UseWalker};
+use super::endpoints::{Endpoints, UseWalker};
 use super::flow_graph::FlowGraph;
 use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::resolve::{Chains, Resolver};
 use super::scan::Scan;
-use super::segment::{BatchSet, GENERAL_BITS, PREDICATE_BITS};
+use super::segment::{GENERAL_BITS, PREDICATE_BITS};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
+use super::web_values::{self, WebSolver};
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 use std::cell::Cell;
-
-/// The average number of blocks that a search for the values of a web may visit before webs are
-/// solved in batches.
-const SEARCHED_BLOCKS_A_WEB: usize = 32;
 
 /// When to bypass the global dataflow. The intervals are the same either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +39,7 @@ pub enum Bypass {
     Never,
 }
 
-/// How phases 5 to 7 are done.
+/// How phases 5 and 7 are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     /// By sets of registers for each block.
@@ -78,6 +76,7 @@ pub struct LiveRangeCalc {
     endpoints: Endpoints,
     block_words: Box<BlockWords>,
     walk: UseWalker,
+    web_solver: WebSolver,
     resolver: Resolver,
 }
 
@@ -141,11 +140,11 @@ impl LiveRangeCalc {
         };
         self.webs.collect(operands, chains, &self.scan, intervals);
         match method {
-            Method::Sets => self.propagate_and_fix_endpoints(function, operands, chains, intervals), // 5 to 7
-            Method::BlockWords => self.solve_crossing_registers(intervals), // 5 to 7, small functions
-            Method::Walk => self.walk_crossing_registers(intervals),        // the bypass
+            Method::Sets => self.propagate_and_fix_endpoints(intervals), //      5 and 7
+            Method::BlockWords => self.solve_crossing_registers(intervals), //   5 and 7, small functions
+            Method::Walk => self.walk_crossing_registers(intervals),     //          the bypass
         }
-        self.resolve_values(operands, chains, intervals); //          6, the rest
+        self.resolve_values(method, operands, chains, intervals); //      6
         self.register_operands = listed;
         self.chains = listed_chains;
     }
@@ -248,59 +247,11 @@ impl LiveRangeCalc {
         }
     }
 
-    /// Phases 5 to 7 for each batch of the registers that cross blocks.
-    ///
-    /// Webs share the batch of the others if all fit into one. Otherwise most webs are short and
-    /// faster to resolve one by one; once that takes too long, the rest are solved in batches too.
-    fn propagate_and_fix_endpoints(
-        &mut self,
-        function: &impl Function,
-        operands: &[RegisterOperandRecord],
-        chains: &[ChainedOperandRecord],
-        intervals: &mut LiveIntervals,
-    ) {
-        let mut webs = std::mem::take(&mut self.webs.crossing);
-        let singles = (self.general.len(), self.predicates.len());
-        let add_webs = |calc: &mut Self, webs: &[Register]| {
-            calc.resolver.find_dominators(&calc.flow);
-            if !calc.resolver.dominators.reaches_all() {
-                calc.webs.unresolved.extend_from_slice(webs);
-                return;
-            }
-            for &web in webs {
-                match function.is_predicate(web) {
-                    true => calc.predicates.push(web),
-                    false => calc.general.push(web),
-                }
-            }
-        };
-        let predicates = webs.iter().filter(|&&web| function.is_predicate(web)).count();
-        let fits =
-            singles.0 + webs.len() - predicates <= GENERAL_BITS && singles.1 + predicates <= PREDICATE_BITS;
-        if fits && !webs.is_empty() {
-            add_webs(self, &webs);
-        }
-        self.solve_batches((0, 0), intervals);
-        if !fits && !webs.is_empty() {
-            let patience = Some(SEARCHED_BLOCKS_A_WEB);
-            let listed = Chains {
-                scan: &self.scan,
-                webs: &self.webs,
-                operands,
-                chains,
-            };
-            let resolved = self.resolver.run(&self.flow, listed, &webs, patience, intervals);
-            add_webs(self, &webs[resolved..]);
-            self.solve_batches(singles, intervals);
-        }
-        webs.clear();
-        self.webs.crossing = webs;
-    }
-
-    /// Phases 5 to 7 for the registers that cross blocks, from the given positions in their lists
-    /// on, a full batch at a time.
-    fn solve_batches(&mut self, (general, predicates): (usize, usize), intervals: &mut LiveIntervals) {
-        let (general, predicates) = (&mut self.general[general..], &mut self.predicates[predicates..]);
+    /// Phases 5 and 7 for the registers that cross blocks, a full batch at a time.
+    fn propagate_and_fix_endpoints(&mut self, intervals: &mut LiveIntervals) {
+        let Self {
+            general, predicates, ..
+        } = self;
         let states = &self.scan.registers;
         for (registers, room) in [(&mut *general, GENERAL_BITS), (&mut *predicates, PREDICATE_BITS)] {
             if registers.len() > room {
@@ -312,58 +263,58 @@ impl LiveRangeCalc {
         while !queue.is_empty() {
             let problem = Problem {
                 scan: &self.scan,
-                webs: &self.webs,
                 indexes: &intervals.indexes,
                 flow: &self.flow,
             };
             self.dataflow.solve_batch(&mut queue, problem);
-            let dominators = &self.resolver.dominators;
-            let unresolved = if self.dataflow.web_bits.is_empty() {
-                BatchSet::EMPTY
-            } else {
-                self.webs.place_phis(&self.dataflow, &self.flow, dominators)
-            };
-            let solved = Solved {
-                scan: &self.scan,
-                webs: &self.webs,
-                flow: &self.flow,
-                dominators,
-                unresolved: &unresolved,
-            };
-            self.endpoints.materialize(&mut self.dataflow, solved, intervals);
+            self.endpoints
+                .materialize(&mut self.dataflow, &self.scan, intervals);
         }
     }
 
-    /// Phases 5 to 7 for small functions.
+    /// Phases 5 and 7 for small functions.
     fn solve_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
-        let singles = self.general.iter().chain(&self.predicates).copied();
-        self.block_words
-            .run(singles, &mut self.webs, &self.flow, &self.scan, intervals);
+        let registers = self.general.iter().chain(&self.predicates).copied();
+        self.block_words.run(registers, &self.flow, &self.scan, intervals);
     }
 
-    /// The bypass of phases 5 to 7.
+    /// The bypass of phases 5 and 7.
     fn walk_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
         for &register in self.general.iter().chain(&self.predicates) {
             self.walk.run(register, &self.flow, &self.scan, intervals);
         }
     }
 
-    /// The rest of phase 6: webs whose values sets cannot decide.
+    /// Phase 6: webs. The bypass leaves all of them to the resolver.
     fn resolve_values(
         &mut self,
+        method: Method,
         operands: &[RegisterOperandRecord],
         chains: &[ChainedOperandRecord],
         intervals: &mut LiveIntervals,
     ) {
-        self.webs.unresolved.append(&mut self.webs.crossing);
+        let crossing = std::mem::take(&mut self.webs.crossing);
+        let mut unresolved = std::mem::take(&mut self.webs.unresolved);
         let listed = Chains {
             scan: &self.scan,
             webs: &self.webs,
             operands,
             chains,
         };
-        self.resolver
-            .run(&self.flow, listed, &self.webs.unresolved, None, intervals);
+        if method == Method::Walk {
+            unresolved.extend_from_slice(&crossing);
+        } else if !crossing.is_empty() {
+            self.resolver.find_dominators(&self.flow);
+            let input = web_values::Input {
+                flow: &self.flow,
+                dominators: &self.resolver.dominators,
+                chains: listed,
+            };
+            self.web_solver.run(input, &crossing, &mut unresolved, intervals);
+        }
+        self.resolver.run(&self.flow, listed, &unresolved, intervals);
+        self.webs.crossing = crossing;
+        self.webs.unresolved = unresolved;
     }
 
     /// Returns the bytes of memory that the engine holds, without the result.
@@ -378,6 +329,7 @@ impl LiveRangeCalc {
             + self.endpoints.memory_bytes()
             + size_of::<BlockWords>()
             + self.walk.memory_bytes()
+            + self.web_solver.memory_bytes()
             + self.resolver.memory_bytes()
     }
 }

@@ -14,8 +14,8 @@
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
-//! | `webs.rs`, `web_phis.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
-//! | `block_words.rs` | phases 5 to 7 for functions of at most 64 blocks |
+//! | `webs.rs`, `web_values.rs`, `phi_order.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
+//! | `block_words.rs` | phases 5 and 7 for functions of at most 64 blocks |
 //! | `endpoints.rs` | phase 7: segments from sets; the bypass |
 //! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, its queries and text |
@@ -36,6 +36,7 @@ mod listed_function;
 mod live_interval;
 mod live_range_calc;
 mod number_order;
+mod phi_order;
 pub mod pressure;
 mod print;
 mod query;
@@ -52,7 +53,7 @@ pub mod testing;
 mod update;
 mod value;
 mod verify;
-mod web_phis;
+mod web_values;
 mod webs;
 
 pub use entry_map::{InsertionPoint, Renumbering};

@@ -1,4 +1,5 @@
-//! Phase 6 for the registers with several definitions that [`webs`](super::webs) does not handle.
+//! Phase 6 for the registers with several definitions that
+//! [`web_values`](super::web_values) does not handle.
 //!
 //! The algorithm is LLVM's (`LiveIntervalCalc::calculate`, `LiveRangeCalc::extend`), because value
 //! numbers are part of the result. Definitions are numbered in the order of LLVM's use list. Then
@@ -33,10 +34,7 @@ use propagate::Search;
 use range::Range;
 
 /// Above this many blocks LLVM sorts them by number before it makes PHI values.
-const UNSORTED_BLOCKS: usize = 4;
-
-/// Registers resolved before the cost is checked.
-const PATIENCE_AT_FIRST: usize = 8;
+pub(super) const UNSORTED_BLOCKS: usize = 4;
 
 /// Resolves values. Keeps its memory from function to function.
 #[derive(Debug, Default)]
@@ -60,8 +58,6 @@ pub(super) struct Resolver {
     work_list: Vec<Block>,
     /// A set of blocks to sort `work_list` with; empty between uses.
     set: Vec<u64>,
-    /// Blocks visited by searches so far.
-    searched_blocks: usize,
     /// True if there was a read that no definition of its register reaches.
     has_unreached_read: bool,
 }
@@ -115,19 +111,16 @@ impl Resolver {
         }
     }
 
-    /// Adds the intervals of `registers`, which have several definitions, to `result`. Returns how
-    /// many it has added: with `patience`, it stops early once the searches for values have visited
-    /// more blocks than that per register on average.
+    /// Adds the intervals of `registers`, which have several definitions, to `result`.
     pub(super) fn run(
         &mut self,
         flow: &FlowGraph,
         chains: Chains<'_>,
         registers: &[Register],
-        patience: Option<usize>,
         result: &mut LiveIntervals,
-    ) -> usize {
+    ) {
         if registers.is_empty() {
-            return 0;
+            return;
         }
         self.states.reset(flow.block_count());
         self.block_of.clear();
@@ -136,13 +129,9 @@ impl Resolver {
         }
         self.position_of.clear();
         self.position_of.resize(flow.block_count(), 0);
-        self.searched_blocks = 0;
         let arena = std::mem::take(&mut self.arena);
         let mut nodes = ArenaVec::new_in(&arena);
-        let mut count = 0;
-        while let Some(&register) = registers.get(count)
-            && patience.is_none_or(|blocks| self.searched_blocks <= blocks * (count + PATIENCE_AT_FIRST))
-        {
+        for &register in registers {
             let input = Input {
                 flow,
                 starts: &result.indexes.block_starts,
@@ -154,11 +143,9 @@ impl Resolver {
             if self.has_unreached_read {
                 result.unreached.push(register);
             }
-            count += 1;
         }
         drop(nodes);
         self.arena = arena;
-        count
     }
 
     /// Extends an existing range to each of `uses`: slots of instructions, and ends of blocks.
@@ -326,7 +313,6 @@ impl Resolver {
                 }
             }
         }
-        self.searched_blocks += self.work_list.len();
         if matches!(reaching, Reaching::Nothing) {
             // Without any definition nothing is live, and later searches must not stop here.
             for &searched in &self.work_list {

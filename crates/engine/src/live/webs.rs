@@ -1,32 +1,19 @@
-//! Phase 6 for most registers with several definitions: PHI values from sets.
+//! The *webs*: registers with several definitions, whose values are numbered in the order of LLVM's
+//! use list.
 //!
-//! A *web* is a register with several definitions. Its liveness is solved in the same sets as that
-//! of any other register. What remains are its values: definitions are numbered in the order of
-//! LLVM's use list, and there is a PHI value wherever paths from different definitions join and the
-//! register is live, which is the pruned iterated dominance frontier of the definitions (Cytron et
-//! al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph",
-//! 1991). The frontier is computed for a batch of webs at a time.
-//!
-//! LLVM numbers PHI values in the order in which its searches find them. A single PHI value needs
-//! no order, and nearly all webs have only one: a loop's counter, or the result of an `if`. The
-//! others are left to [`resolve`](super::resolve), which searches as LLVM does. So are webs that a
-//! path without a definition reaches, webs with early-clobber or many definitions, and all webs of
-//! functions with unreachable blocks or with more registers than one batch holds.
+//! Most are solved by [`web_values`](super::web_values). Those with an early-clobber definition or
+//! very many are left to [`resolve`](super::resolve), which searches as LLVM does.
 
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{Scan, WebId};
-use super::segment::BatchSet;
-use super::segment_table::SegmentId;
 use super::slot_index::SlotIndex;
 use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
-use crate::graph::DominatorTree;
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
 
-/// A web with more definitions is not solved in sets, since each query for a value visits all of
-/// them.
-const MAX_DEFINITIONS: usize = 8;
+/// A web with more definitions is left to the resolver: the bits of a word.
+const MAX_DEFINITIONS: usize = 64;
 
 /// One definition of a web.
 #[derive(Clone, Copy, Debug)]
@@ -38,45 +25,27 @@ pub(super) struct WebDefinition {
     pub value: ValueNumber,
 }
 
-/// A web's operands, its definitions, the block of its PHI value, and its sources, if it is in the
-/// batch.
+/// A web's operands and definitions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Web {
+struct Web {
     /// In the chained operands.
     first_operand: u32,
     operand_count: u32,
-    pub(super) first: u32,
-    pub(super) count: u32,
-    pub(super) phi: PackedOption<Block>,
-    pub(super) first_source: u32,
-    pub(super) source_count: u32,
-}
-
-/// The last value of a web in a block, and the blocks that the block dominates, by numbers of the
-/// dominator tree.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Source {
-    pub(super) block: u32,
-    pub(super) end: u32,
-    pub(super) value: ValueNumber,
+    /// In the definitions.
+    first: u32,
+    count: u32,
 }
 
 /// The webs of a function. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Webs {
     /// In ascending order for each web.
-    pub(super) definitions: Vec<WebDefinition>,
-    pub(super) webs: Vec<Web>,
-    /// Registers that cross blocks and are to be solved in sets.
+    definitions: Vec<WebDefinition>,
+    webs: Vec<Web>,
+    /// Registers that cross blocks.
     pub crossing: Vec<Register>,
-    /// Registers that have to be resolved one by one.
+    /// Registers that the resolver has to resolve.
     pub unresolved: Vec<Register>,
-    /// For the webs of a batch: each web's blocks, those furthest down the dominator tree first.
-    pub(super) sources: Vec<Source>,
-    /// PHI sets of a batch's blocks, by segment.
-    pub(super) phis: Vec<BatchSet>,
-    /// Segments of blocks where paths join and webs are live.
-    pub(super) joins: Vec<SegmentId>,
 }
 
 impl Webs {
@@ -116,7 +85,7 @@ impl Webs {
     }
 
     /// Lists the definitions of `web` and numbers their values in the order of `operands`. Returns
-    /// false if the web cannot be solved in sets.
+    /// false if the web is left to the resolver.
     fn number_values(
         &mut self,
         accesses: &[RegisterOperandRecord],
@@ -152,14 +121,14 @@ impl Webs {
                 break;
             }
             let number = indexes.instruction_numbers[operand.instruction().index()];
-            let is_here = |definition: &WebDefinition| definition.slot.base() == number;
-            let Some(position) = definitions.iter().position(is_here) else {
+            let number_of = |definition: &WebDefinition| definition.slot.base();
+            let Ok(position) = definitions.binary_search_by_key(&number, number_of) else {
                 continue;
             };
             // An instruction that defines the register twice defines one value.
             if numbered >> position & 1 == 0 {
                 definitions[position].value = ValueNumber::from_u32(values);
-                numbered |= 1_u32 << position;
+                numbered |= 1_u64 << position;
                 values += 1;
             }
         }
@@ -189,16 +158,6 @@ impl Webs {
         &self.definitions[first as usize..(first + count) as usize]
     }
 
-    /// Sets the block of the PHI value of `web`, if it has one.
-    pub(super) fn set_phi(&mut self, web: WebId, phi: Option<Block>) {
-        self.webs[web.index()].phi = phi.into();
-    }
-
-    /// Returns the number of the PHI value of `web`, which follows those of its definitions.
-    pub(super) fn phi_value(&self, web: WebId) -> ValueNumber {
-        ValueNumber::from_u32(self.webs[web.index()].count)
-    }
-
     /// Adds the interval of a register that is used only in the blocks that define it.
     fn append_local(&mut self, register: Register, web: WebId, result: &mut LiveIntervals) {
         let first_segment = result.segments.len() as u32;
@@ -214,26 +173,27 @@ impl Webs {
         result.records[register.index()] = IntervalRecord {
             first_segment,
             segment_count: definitions.len() as u32,
-            ..self.append_values(web, &mut result.values, &[])
+            ..self.append_values(web, &[], &[], &mut result.values)
         };
     }
 
-    /// Adds the values of `web` to the result and to the record.
+    /// Adds the values of `web` to the result and to the record: those of its definitions, then PHI
+    /// values in the blocks of `phis`.
     pub(super) fn append_values(
         &self,
         web: WebId,
-        values: &mut Vec<PackedOption<SlotIndex>>,
+        phis: &[Block],
         starts: &[SlotIndex],
+        values: &mut Vec<PackedOption<SlotIndex>>,
     ) -> IntervalRecord {
         let first = values.len();
         let definitions = self.definitions(web);
-        let phi = self.webs[web.index()].phi.expand();
-        make_room(values, definitions.len() + 1);
+        make_room(values, definitions.len() + phis.len());
         values.resize(first + definitions.len(), PackedOption::default());
         for definition in definitions {
             values[first + definition.value.index()] = definition.slot.into();
         }
-        values.extend(phi.map(|block| PackedOption::from(starts[block.index()])));
+        values.extend(phis.iter().map(|block| PackedOption::from(starts[block.index()])));
         IntervalRecord {
             first_value: first as u32,
             value_count: (values.len() - first) as u32,
@@ -241,56 +201,10 @@ impl Webs {
         }
     }
 
-    /// Returns the webs that have a PHI value in the block of `segment`.
-    pub(super) fn phis(&self, segment: SegmentId) -> &BatchSet {
-        &self.phis[segment.index()]
-    }
-
-    fn sources(&self, web: WebId) -> &[Source] {
-        let web = self.webs[web.index()];
-        &self.sources[web.first_source as usize..][..web.source_count as usize]
-    }
-
-    /// Returns the value of `web` at the start of `block`, where it must be live.
-    pub(super) fn value_at_start(
-        &self,
-        web: WebId,
-        block: Block,
-        dominators: &DominatorTree<Block>,
-    ) -> ValueNumber {
-        if self.webs[web.index()].phi.expand() == Some(block) {
-            return self.phi_value(web);
-        }
-        let number = dominators.dominated(block).start;
-        // Of the blocks that dominate a position, the one furthest down defines the value.
-        let reaching = self.sources(web).iter();
-        reaching
-            .filter(|source| source.block < number)
-            .find(|source| number < source.end)
-            .map_or(ValueNumber::ZERO, |source| source.value)
-    }
-
-    /// Returns the value of `web` at the end of `block`, where it must be live.
-    pub(super) fn value_at_end(
-        &self,
-        web: WebId,
-        block: Block,
-        dominators: &DominatorTree<Block>,
-    ) -> ValueNumber {
-        let number = dominators.dominated(block).start;
-        let mut reaching = self.sources(web).iter();
-        reaching
-            .find(|source| source.block <= number && number < source.end)
-            .map_or(ValueNumber::ZERO, |source| source.value)
-    }
-
     /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.definitions.capacity() * size_of::<WebDefinition>()
             + self.webs.capacity() * size_of::<Web>()
             + (self.crossing.capacity() + self.unresolved.capacity()) * size_of::<Register>()
-            + self.sources.capacity() * size_of::<Source>()
-            + self.phis.capacity() * size_of::<BatchSet>()
-            + self.joins.capacity() * size_of::<SegmentId>()
     }
 }
