@@ -12,7 +12,6 @@ use super::flow_graph::FlowGraph;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{RegisterState, Scan};
 use super::slot_index::SlotIndex;
-use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, Register};
 
@@ -116,7 +115,7 @@ impl BlockWords {
         let starts = &result.indexes.block_starts;
         let state = scan.registers[register.index()];
         let definition = state.definition.expect("queued registers are defined");
-        let home = block_of(starts, definition, Block::new(0));
+        let home = scan.block_of(definition);
         let live = self.solve(state, only(home), scan);
         let end = match live.live_out & only(home) {
             0 => state.end.expand().unwrap_or(definition.dead_slot()),

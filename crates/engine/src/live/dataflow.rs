@@ -17,7 +17,7 @@ use super::flow_graph::FlowGraph;
 use super::scan::Scan;
 use super::segment::{BatchBit, GENERAL_BITS, PREDICATE_BITS, Segment};
 use super::segment_table::{SegmentId, SegmentTable};
-use super::slot_indexes::{SlotIndexes, block_of};
+use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 
 /// A set of blocks that is visited from the last to the first in layout order.
@@ -247,15 +247,14 @@ impl Dataflow {
         let Problem { scan, indexes, .. } = problem;
         let starts = &indexes.block_starts[..];
         let segments = &mut self.segments;
-        let mut hint = Block::new(0);
         for (bit, register) in self.batch.members() {
             let state = scan.registers[register.index()];
             let definition = state.definition.expect("queued registers are defined");
-            hint = block_of(starts, definition, hint);
-            let segment = segments.touch(hint, indexes);
+            let home = scan.block_of(definition);
+            let segment = segments.touch(home, indexes);
             segment.define(bit);
             // Only a PHI can read it at the end of its own block.
-            if state.end.expand() == Some(starts[hint.index() + 1]) {
+            if state.end.expand() == Some(starts[home.index() + 1]) {
                 segment.add_live_out_bit(bit);
             }
             for upward in scan.upward_uses_of(state) {

@@ -11,7 +11,6 @@ use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room
 use super::scan::{Scan, UpwardUseId};
 use super::segment::{BatchBit, BatchSet, GENERAL_BITS, PREDICATE_BITS, for_each_bit};
 use super::slot_index::SlotIndex;
-use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption};
 
@@ -249,7 +248,7 @@ impl UseWalker {
             .definition
             .expand()
             .expect("undefined registers were dropped");
-        let home = block_of(starts, definition, Block::new(0));
+        let home = scan.block_of(definition);
 
         for upward in scan.upward_uses_of(state) {
             self.enter(upward.block);

@@ -9,8 +9,8 @@
 //! and they end when the order is certain.
 
 use super::resolve::UNSORTED_BLOCKS;
-use super::scan::access_slot;
-use super::slot_indexes::{SlotIndexes, block_of};
+use super::scan::{Scan, access_slot};
+use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
 use super::web_values::{Input, WebSolver};
 use super::webs::WebDefinition;
@@ -34,14 +34,13 @@ impl WebSolver {
         }
         self.value_blocks.extend_from_slice(&self.phis);
         self.sorted_phis.clear();
-        let mut hint = Block::new(0);
         for place in operands {
             let position = place.register_operand as usize;
             let read = self.block_of_read(
                 &input.chains.operands[position..],
                 definitions,
                 indexes,
-                &mut hint,
+                input.chains.scan,
             );
             let Some(block) = read.filter(|block| self.states[block.index()].known_in != self.web) else {
                 continue;
@@ -81,7 +80,7 @@ impl WebSolver {
         accesses: &[RegisterOperandRecord],
         definitions: &[WebDefinition],
         indexes: &SlotIndexes,
-        hint: &mut Block,
+        scan: &Scan,
     ) -> Option<Block> {
         let access = accesses[0].access();
         match access {
@@ -92,10 +91,10 @@ impl WebSolver {
             Access::Read | Access::ReadEarly => {
                 let number = indexes.instruction_numbers[accesses[0].instruction().index()];
                 let slot = access_slot(number, access);
-                *hint = block_of(&indexes.block_starts, slot, *hint);
+                let block = scan.block_of(slot);
                 let is_before =
-                    |definition: &WebDefinition| definition.block == *hint && definition.slot < slot;
-                (!definitions.iter().any(is_before)).then_some(*hint)
+                    |definition: &WebDefinition| definition.block == block && definition.slot < slot;
+                (!definitions.iter().any(is_before)).then_some(block)
             }
             Access::Define | Access::DefineEarly | Access::Mention | Access::FromBlock => None,
         }

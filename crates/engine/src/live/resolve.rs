@@ -41,8 +41,6 @@ pub(super) const UNSORTED_BLOCKS: usize = 4;
 pub(super) struct Resolver {
     arena: Bump,
     states: BlockStates,
-    /// Block of each instruction.
-    block_of: Vec<Block>,
     reverse_postorder: ReversePostorder<Block>,
     /// The function's dominator tree, once it is needed.
     pub dominators: DominatorTree<Block>,
@@ -123,10 +121,6 @@ impl Resolver {
             return;
         }
         self.states.reset(flow.block_count());
-        self.block_of.clear();
-        for (block, &end) in result.indexes.first_instructions[1..].iter().enumerate() {
-            self.block_of.resize(end as usize, Block::new(block));
-        }
         self.position_of.clear();
         self.position_of.resize(flow.block_count(), 0);
         let arena = std::mem::take(&mut self.arena);
@@ -138,7 +132,7 @@ impl Resolver {
                 numbers: &result.indexes.instruction_numbers,
                 operands: chains.operands,
             };
-            self.resolve(&input, &mut nodes, chains.of(register));
+            self.resolve(&input, &mut nodes, chains.of(register), chains.scan);
             self.append(register, result);
             if self.has_unreached_read {
                 result.unreached.push(register);
@@ -214,6 +208,7 @@ impl Resolver {
         input: &Input<'_>,
         nodes: &mut ArenaVec<'_, VNInfo>,
         operands: &[ChainedOperandRecord],
+        scan: &Scan,
     ) {
         let accesses = input.operands;
         self.states.begin_resolution();
@@ -227,9 +222,10 @@ impl Resolver {
         for place in operands {
             let operand = &accesses[place.register_operand as usize];
             if operand.access().is_definition() {
-                let block = self.block_of[operand.instruction().index()];
+                let definition = slot(operand);
+                let block = scan.block_of(definition);
                 self.states.occupy(block);
-                self.range.create_dead_definition(slot(operand), block);
+                self.range.create_dead_definition(definition, block);
             }
         }
         for place in operands {
@@ -242,8 +238,8 @@ impl Resolver {
                     self.extend(input, nodes, predecessor, end);
                 }
                 Access::Read | Access::ReadEarly => {
-                    let block = self.block_of[operand.instruction().index()];
-                    self.extend(input, nodes, block, slot(operand));
+                    let read = slot(operand);
+                    self.extend(input, nodes, scan.block_of(read), read);
                 }
                 Access::Define | Access::DefineEarly | Access::Mention | Access::FromBlock => {}
             }
@@ -378,8 +374,7 @@ impl Resolver {
             + self.set.capacity() * size_of::<u64>()
             + self.states.memory_bytes()
             + self.range.memory_bytes()
-            + (self.work_list.capacity() + self.block_of.capacity() + self.position_of.capacity())
-                * size_of::<u32>()
+            + (self.work_list.capacity() + self.position_of.capacity()) * size_of::<u32>()
             + (self.dirty.capacity() + self.pending.capacity()) * size_of::<u64>()
     }
 }

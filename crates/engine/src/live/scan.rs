@@ -8,7 +8,7 @@
 //! block.
 
 use super::live_interval::make_room;
-use super::slot_index::{Slot, SlotIndex};
+use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, PackedOption, Register, entity_impl};
 use crate::snapshot::abi::{Access, OperandFlags, OperandRecord, RegisterOperandRecord};
@@ -106,6 +106,8 @@ pub(super) struct Scan {
     /// By register; empty if there are no webs.
     web_of: Vec<PackedOption<WebId>>,
     earlier: Vec<EarlierDefinition>,
+    /// The block of each entry of the numbering.
+    blocks: Vec<Block>,
     /// Reads by PHIs, by predecessor; settled once all definitions are known.
     deferred: Vec<(Register, Block)>,
 }
@@ -176,8 +178,11 @@ impl Scan {
         self.web_of.clear();
         self.earlier.clear();
         self.deferred.clear();
+        self.blocks.clear();
         let mut operands = operands;
         for (block, &end) in indexes.first_instructions[1..].iter().enumerate() {
+            let entries = indexes.block_starts[block + 1].number() / INSTRUCTION_DISTANCE;
+            self.blocks.resize(entries as usize, Block::new(block));
             operands = self.scan_block(indexes, Block::new(block), Instruction::from_u32(end), operands);
         }
         self.settle_phi_reads(indexes);
@@ -413,6 +418,12 @@ impl Scan {
         }
     }
 
+    /// Returns the block of a slot of an instruction.
+    #[inline]
+    pub(super) fn block_of(&self, slot: SlotIndex) -> Block {
+        self.blocks[(slot.number() / INSTRUCTION_DISTANCE) as usize]
+    }
+
     /// Returns the web of a register, if it is one.
     #[inline]
     pub(super) fn web_of(&self, register: Register) -> Option<WebId> {
@@ -455,6 +466,7 @@ impl Scan {
             + self.webs.capacity() * size_of::<ScannedWeb>()
             + self.web_of.capacity() * size_of::<PackedOption<WebId>>()
             + self.earlier.capacity() * size_of::<EarlierDefinition>()
+            + self.blocks.capacity() * size_of::<Block>()
             + self.deferred.capacity() * size_of::<(Register, Block)>()
     }
 }

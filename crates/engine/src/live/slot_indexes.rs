@@ -336,14 +336,3 @@ impl fmt::Display for SlotIndexes {
         Ok(())
     }
 }
-
-/// Returns the block that contains `index`, which is not a block boundary. Tries `hint` and its
-/// neighbour first.
-pub(super) fn block_of(starts: &[SlotIndex], index: SlotIndex, hint: Block) -> Block {
-    for candidate in [hint.index(), hint.index() + 1] {
-        if candidate + 1 < starts.len() && starts[candidate] < index && index < starts[candidate + 1] {
-            return Block::new(candidate);
-        }
-    }
-    Block::new(starts.partition_point(|&start| start < index) - 1)
-}

@@ -7,7 +7,6 @@
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, make_room};
 use super::scan::{Scan, WebId};
 use super::slot_index::SlotIndex;
-use super::slot_indexes::block_of;
 use super::value::ValueNumber;
 use crate::entity::{Block, EntityRef, PackedOption, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
@@ -96,17 +95,15 @@ impl Webs {
     ) -> bool {
         let indexes = &intervals.indexes;
         let first = self.definitions.len();
-        let mut hint = Block::new(0);
         for (slot, end) in scan.definitions_of(web) {
             if slot.is_early_clobber() || self.definitions.len() == first + MAX_DEFINITIONS {
                 self.definitions.truncate(first);
                 return false;
             }
-            hint = block_of(&indexes.block_starts, slot, hint);
             self.definitions.push(WebDefinition {
                 slot,
                 end,
-                block: hint,
+                block: scan.block_of(slot),
                 value: ValueNumber::ZERO,
             });
         }
