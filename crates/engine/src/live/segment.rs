@@ -63,15 +63,6 @@ impl BatchSet {
         self
     }
 
-    /// `self ∩ other`
-    pub fn intersection(mut self, other: &Self) -> Self {
-        for (word, other) in self.general.iter_mut().zip(&other.general) {
-            *word &= other;
-        }
-        self.predicate &= other.predicate;
-        self
-    }
-
     /// True if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
