@@ -2,6 +2,8 @@
 
 #[path = "cpp-shim/abi_header.rs"]
 mod abi_header;
+#[path = "cpp-shim/single_source.rs"]
+mod single_source;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -114,12 +116,6 @@ fn find_llvm() -> Result<Llvm, String> {
 }
 
 fn compile_shim(llvm: &Llvm) {
-    let mut sources: Vec<PathBuf> = std::fs::read_dir("cpp-shim")
-        .expect("cpp-shim is part of the package")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
-        .collect();
-    sources.sort();
     let generated = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     abi_header::write(&generated);
     let flags = flags(llvm);
@@ -133,8 +129,8 @@ fn compile_shim(llvm: &Llvm) {
     }
     cc::Build::new()
         .cpp(true)
-        .files(&sources)
-        .include("cpp-shim")
+        .file(single_source::write(&shim, &generated))
+        .include(&shim)
         .include(&generated)
         .flags(&flags)
         .cargo_metadata(false)

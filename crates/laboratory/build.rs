@@ -1,6 +1,9 @@
 //! Compiles the laboratory's shim like the plug-in's.
 
-use std::path::PathBuf;
+#[path = "../../cpp-shim/single_source.rs"]
+mod single_source;
+
+use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=cpp-shim");
@@ -13,23 +16,19 @@ fn main() {
     let generated = from_plugin("GENERATED").expect("the plug-in has a shim");
     let flags = from_plugin("FLAGS").expect("the plug-in has a shim");
     println!("cargo::rerun-if-changed={include}");
-    let mut sources: Vec<PathBuf> = std::fs::read_dir("cpp-shim")
-        .expect("cpp-shim is part of the package")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
-        .collect();
-    sources.sort();
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let shim = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"))
+        .join("cpp-shim");
     cc::Build::new()
         .cpp(true)
-        .files(&sources)
-        .include("cpp-shim")
+        .file(single_source::write(&shim, &out))
+        .include(&shim)
         .include(include)
         .include(generated)
         .flags(flags.split('\t'))
         .cargo_metadata(false)
         .compile("oriel_laboratory_shim");
-    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-search=native={}", out.display());
     // Nothing calls the shim's registrations; they run when the library is loaded.
     println!("cargo::rustc-link-lib=static:+whole-archive=oriel_laboratory_shim");
     if let Ok(folder) = from_plugin("RPATH") {
