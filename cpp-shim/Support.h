@@ -10,7 +10,7 @@
 
 #include "oriel_ffi.h"
 #include "llvm/ADT/StringRef.h"
-#include <chrono>
+#include <ctime>
 #include <string>
 
 namespace oriel {
@@ -45,20 +45,21 @@ void lend(const Container &From, Pointer &Data, Count &Number,
   Number = From.size() - Sentinels;
 }
 
-/// Measures nanoseconds since its construction.
-template <typename Clock> class StopwatchOf {
+/// Measures the thread's CPU time in nanoseconds since its construction. It
+/// does not depend on what else the machine does.
+class Stopwatch {
 public:
-  uint64_t nanoseconds() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() -
-                                                                Start)
-        .count();
-  }
+  uint64_t nanoseconds() const { return now() - Start; }
 
 private:
-  typename Clock::time_point Start = Clock::now();
-};
+  static uint64_t now() {
+    timespec Time = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &Time);
+    return uint64_t(Time.tv_sec) * 1000000000 + uint64_t(Time.tv_nsec);
+  }
 
-using Stopwatch = StopwatchOf<std::chrono::steady_clock>;
+  uint64_t Start = now();
+};
 
 } // namespace oriel
 

@@ -19,8 +19,9 @@ use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, Phas
 use crate::snapshot::abi::{RegisterFlags, RegisterRecord, Stage};
 use crate::snapshot::{OwnedSnapshot, Snapshot};
 use crate::validate::validate_snapshots;
+use cpu_time::ThreadTime;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `OrielOutcome`.
 #[repr(C)]
@@ -80,7 +81,7 @@ extern "C" fn oriel_run_begin(
     unsupported: OrielSink,
     warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
-    let start = Instant::now();
+    let start = ThreadTime::now();
     let given = options::process_options().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };

@@ -7,7 +7,6 @@
 
 #include "LLVMIntervals.h"
 #include "Support.h"
-#include "ThreadStopwatch.h"
 #include "llvm/CodeGen/MachineDominators.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -24,13 +23,13 @@ LLVMAnalyses::LLVMAnalyses(MachineFunction &MF) : MF(MF) {
 
 LiveIntervals LLVMAnalyses::run(OrielBenchSample &Sample) {
   Manager.clear();
-  ThreadStopwatch SlotIndexesTime;
+  Stopwatch SlotIndexesTime;
   Indexes = &Manager.getResult<SlotIndexesAnalysis>(MF);
   Sample.llvm_slot_indexes_ns = SlotIndexesTime.nanoseconds();
-  ThreadStopwatch DominatorsTime;
+  Stopwatch DominatorsTime;
   Manager.getResult<MachineDominatorTreeAnalysis>(MF);
   Sample.llvm_dominators_ns = DominatorsTime.nanoseconds();
-  ThreadStopwatch IntervalsTime;
+  Stopwatch IntervalsTime;
   LiveIntervals Intervals = LiveIntervalsAnalysis().run(MF, Manager);
   Sample.llvm_live_intervals_ns = IntervalsTime.nanoseconds();
   return Intervals;

@@ -16,7 +16,6 @@
 #include "Export.h"
 #include "LLVMIntervals.h"
 #include "Support.h"
-#include "ThreadStopwatch.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Function.h"
@@ -129,11 +128,11 @@ void oriel::benchIntervals(MachineFunction &MF, OrielStage Stage,
   std::vector<OrielBenchSample> Samples(Repetitions);
   for (OrielBenchSample &Sample : Samples) {
     Analyses.run(Sample);
-    ThreadStopwatch WholeExportTime;
+    Stopwatch WholeExportTime;
     WholeExporter.run(MF, Stage, ExportScope::Whole);
     Sample.whole_export_ns = WholeExportTime.nanoseconds();
     Analyses.run(Sample);
-    ThreadStopwatch ExportTime;
+    Stopwatch ExportTime;
     if (!Exporter.run(MF, Stage, ExportScope::Liveness)) {
       diagnoseRefusal(MF, Stage, "timed", Exporter.refusal());
       return;

@@ -6,9 +6,9 @@ use super::progress::Progress;
 use super::registry::Phase;
 use super::remarks::{Remark, RemarkKind};
 use super::{PhaseOptions, PhaseResult, Statistics};
+use cpu_time::ThreadTime;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
 use std::rc::Rc;
-use std::time::Instant;
 
 /// Runs phases over one function.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<'a> Manager<'a> {
         }
         self.prepare(phase, function);
         let was_simplified = std::mem::take(&mut self.is_simplified);
-        let start = Instant::now();
+        let start = ThreadTime::now();
         let mut context = PhaseContext {
             options: self.options,
             manager: ManagerParts {
