@@ -23,6 +23,7 @@ use oriel_engine::live::{
 };
 use oriel_engine::snapshot::abi::Access;
 use std::cell::OnceCell;
+use std::ops::Range;
 
 /// The live intervals of a function's registers, valid while it does not change.
 #[derive(Clone, Debug)]
@@ -149,7 +150,8 @@ impl Liveness {
     /// Returns the registers live at the given border of each block.
     fn rows(&self, border: Border) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
-        let mut pairs: Vec<(Block, Register)> = Vec::new();
+        // A register is live in ranges of blocks, which are far fewer than blocks.
+        let mut ranges: Vec<(Register, Range<u32>)> = Vec::with_capacity(self.crossing.len());
         for &register in &self.crossing {
             // Segments that touch hold different values of the register, and ascend.
             let mut next = 0;
@@ -168,12 +170,17 @@ impl Liveness {
                         (first - 1, last - 1)
                     }
                 };
-                let blocks = &self.layout[first..last.max(first)];
-                pairs.extend(blocks.iter().map(|&block| (block, register)));
+                if first < last {
+                    ranges.push((register, first as u32..last as u32));
+                }
             }
         }
+        let pairs = ranges.iter().flat_map(|(register, blocks)| {
+            let blocks = &self.layout[blocks.start as usize..blocks.end as usize];
+            blocks.iter().map(|&block| (block, *register))
+        });
         let mut rows = Rows::default();
-        rows.fill(self.layout_blocks.len(), pairs.iter().copied());
+        rows.fill(self.layout_blocks.len(), pairs);
         rows
     }
 }
