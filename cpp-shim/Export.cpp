@@ -53,3 +53,11 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
        Snapshot.chained_operand_count);
   return true;
 }
+
+void SnapshotExporter::releaseLarge() {
+  if (instructions().size() < LargeSize)
+    return;
+  // The assignment of an empty SmallVector keeps the memory.
+  this->~SnapshotExporter();
+  new (this) SnapshotExporter();
+}

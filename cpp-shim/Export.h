@@ -15,7 +15,7 @@ namespace oriel {
 
 /// Exports machine functions as snapshots. The arrays belong to the exporter
 /// and keep their memory from function to function.
-class SnapshotExporter : public CodeExporter {
+class SnapshotExporter final : public CodeExporter {
 public:
   /// Exports \p MF. Returns false if it contains something that a snapshot
   /// cannot represent; refusal() then explains it. \p Frequencies may be null,
@@ -23,7 +23,14 @@ public:
   bool run(llvm::MachineFunction &MF, OrielStage Stage, ExportScope Scope,
            const llvm::MachineBlockFrequencyInfo *Frequencies = nullptr);
 
+  /// Forgets a large function and gives its memory back, which LLVM's other
+  /// passes need more.
+  void releaseLarge();
+
 private:
+  /// The instructions of a large function.
+  static constexpr size_t LargeSize = 1 << 16;
+
   ChainExporter Chains;
   llvm::SmallVector<OrielChainedOperand, 0> ChainedOperands;
 };

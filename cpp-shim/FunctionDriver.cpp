@@ -15,6 +15,7 @@
 #include "FunctionBackup.h"
 #include "PhaseHost.h"
 #include "PlanApplier.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -95,6 +96,10 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
                   MF.getRegInfo().getNumVirtRegs(), &Host.callbacks());
   if (Scope == ORIEL_SCOPE_NOTHING)
     return false;
+  scope_exit Release([this] {
+    Exporter.releaseLarge();
+    ResultExporter.releaseLarge();
+  });
   Stopwatch ExportTime;
   // What cannot be exported is refused below.
   bool HasPressure = Scope == ORIEL_SCOPE_PRESSURE &&
