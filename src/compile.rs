@@ -26,7 +26,8 @@ use crate::report::page::CompiledFunction;
 use crate::report::pressure::FunctionPressure;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
+use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::borrow::Cow;
 use std::path::Path;
@@ -204,6 +205,22 @@ impl Compiler {
         let machine = self.prepare(module)?;
         let options = options_in_force(self.options.clone())?;
         options::with_options(options, || emit_ptx(module, &machine)).map_err(CompileError::Llvm)
+    }
+
+    /// Removes functions that no other calls from a module, with all that only they need.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn remove(&self, module: &Module<'_>, functions: &[String]) -> Result<(), CompileError> {
+        let machine = self.prepare(module)?;
+        for name in functions {
+            if let Some(function) = module.get_function(name) {
+                function.set_linkage(Linkage::Internal);
+            }
+        }
+        module
+            .run_passes("globaldce", &machine, PassBuilderOptions::create())
+            .map_err(|error| CompileError::Llvm(error.to_string()))
     }
 
     /// Prepares a module for the compiler's target. Returns the machine.

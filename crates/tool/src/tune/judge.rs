@@ -59,13 +59,7 @@ impl Judge {
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
-            figures.warps = usages.get(name).and_then(|&(sm, usage)| {
-                let usage = Usage {
-                    registers_per_thread: figures.registers,
-                    ..usage
-                };
-                Some(SmLimits::of(sm)?.occupancy(usage).warps_per_sm)
-            });
+            figures.warps = warps_of(usages, name, figures.registers);
         }
         Ok(judgement)
     }
@@ -108,6 +102,17 @@ impl Judge {
         }
         Ok(judgement)
     }
+}
+
+/// Returns the warps that a multiprocessor holds of a kernel with this many registers; none if it is
+/// no kernel, or the multiprocessor is not known.
+pub fn warps_of(usages: &Usages, kernel: &str, registers_per_thread: u32) -> Option<u32> {
+    let &(sm, usage) = usages.get(kernel)?;
+    let usage = Usage {
+        registers_per_thread,
+        ..usage
+    };
+    Some(SmLimits::of(sm)?.occupancy(usage).warps_per_sm)
 }
 
 /// Returns the version of ptxas, such as 13.0.88.

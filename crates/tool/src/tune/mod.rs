@@ -192,11 +192,11 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     )?;
     workshop.judge = judge(arguments, workshop.sm())?;
     let before = workshop.judge_all(&[Variant::default()], || {}).remove(0)?;
-    workshop.deadline = arguments
+    let deadline = arguments
         .time
         .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    let functions = judged(&before, arguments.function.as_deref());
-    let Some(most_registers) = functions.map(|(_, figures)| figures.registers).max() else {
+    let counting = || judged(&before, arguments.function.as_deref());
+    if counting().next().is_none() {
         let names: Vec<&str> = before.keys().map(String::as_str).collect();
         return Err(match &arguments.function {
             Some(function) => format!(
@@ -205,7 +205,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
             ),
             None => "there is no kernel to tune".to_owned(),
         });
-    };
+    }
     let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
     // An option of LLVM's concerns the whole module.
     if !arguments.oriel_only && arguments.save.is_none() {
@@ -214,36 +214,55 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     if arguments.loops {
         settings.extend(setting::rolled_loops());
     }
-    if arguments.limits {
-        settings.extend(setting::limits(most_registers));
-    }
-    let functions: Vec<String> = judged(&before, arguments.function.as_deref())
-        .map(|(name, _)| name.to_owned())
-        .collect();
-    let aims = match &arguments.save {
-        Some(_) => functions.into_iter().map(Some).collect(),
-        None => vec![arguments.function.clone()],
-    };
-    let mut search = Search::new(arguments.goal, arguments.tolerance, aims, before);
     let progress = Progress::new(0, "variants");
-    search.run(&settings, arguments.rounds, |variants| {
-        progress.add(variants.len() as u64);
-        workshop.judge_all(variants, || progress.step())
-    });
-    drop(progress);
+    let search_for = |function: Option<String>, workshop: &Workshop| {
+        let mut settings = settings.clone();
+        if arguments.limits {
+            let registers = judged(&before, function.as_deref()).map(|(_, figures)| figures.registers);
+            settings.extend(setting::limits(registers.max().unwrap_or(0)));
+        }
+        let mut search = Search::new(arguments.goal, arguments.tolerance, function, before.clone());
+        search.run(&settings, arguments.rounds, |variants| {
+            progress.add(variants.len() as u64);
+            workshop.judge_all(variants, || progress.step())
+        });
+        search
+    };
     let wants_ptx = arguments.output.is_some();
     let Some(path) = &arguments.save else {
-        let best = &search.trials[search.aims[0].best].variant;
+        workshop.end_at(deadline);
+        let search = search_for(arguments.function.clone(), &workshop);
+        drop(progress);
         return Ok(Tuned {
             outcome: Outcome::of_module(arguments.goal, &search, &workshop),
-            ptx: wants_ptx.then(|| workshop.ptx_of(best)).transpose()?,
+            ptx: wants_ptx
+                .then(|| workshop.ptx_of(&search.best().variant))
+                .transpose()?,
         });
     };
-    save::save(path, &arguments.oriel, &search, &workshop)?;
+    // What cannot get closer to the goal comes last, and only if time is left.
+    let (with_room, others): (Vec<_>, Vec<_>) =
+        counting().partition(|(name, figures)| workshop.has_room(arguments.goal, name, figures));
+    let mut searches = Vec::new();
+    for part in [with_room, others] {
+        for (number, &(name, _)) in part.iter().enumerate() {
+            let now = Instant::now();
+            if deadline.is_none_or(|end| now < end) {
+                workshop.narrow_to(name, &before)?;
+            }
+            workshop.end_at(
+                deadline.map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),
+            );
+            searches.push(search_for(Some(name.to_owned()), &workshop));
+        }
+    }
+    drop(progress);
+    workshop.widen();
+    save::save(path, &arguments.oriel, &searches, &workshop)?;
     let options = save::options_with_file(path, &workshop.base)?;
     let after = workshop.judge_with(options.clone())?;
     Ok(Tuned {
-        outcome: Outcome::of_functions(arguments.goal, &search, &workshop, path, &after),
+        outcome: Outcome::of_functions(arguments.goal, &searches, &workshop, path, &after),
         ptx: wants_ptx.then(|| workshop.ptx_with(options)).transpose()?,
     })
 }

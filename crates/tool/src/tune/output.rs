@@ -68,11 +68,10 @@ fn judgement_of(trial: &Trial) -> &Judgement {
 impl Outcome {
     /// The result of a search for the options that are best for all functions together, or for one.
     pub fn of_module(goal: Goal, search: &Search, workshop: &Workshop) -> Self {
-        let aim = &search.aims[0];
-        let best = &search.trials[aim.best];
+        let best = search.best();
         let after = judgement_of(best);
-        let functions = judged(&search.before, aim.function.as_deref()).map(|(name, &before)| {
-            let alone = &search.trials[search.best_of(Some(name))];
+        let functions = judged(&search.before, search.function.as_deref()).map(|(name, &before)| {
+            let alone = search.best_for(name);
             let figures = judgement_of(alone)[name];
             let is_better = goal.score(&figures)[0] < goal.score(&after[name])[0];
             FunctionOutcome {
@@ -86,21 +85,27 @@ impl Outcome {
             }
         });
         let flags = best.variant.flags(&workshop.base);
-        Self::new(goal, search, workshop, flags, functions.collect())
+        Self::new(
+            goal,
+            std::slice::from_ref(search),
+            workshop,
+            flags,
+            functions.collect(),
+        )
     }
 
-    /// The result of a search for the options that are best for each function, which are in a file;
+    /// The result of searches for the options that are best for each function, which are in a file;
     /// `after` are the figures with that file.
     pub fn of_functions(
         goal: Goal,
-        search: &Search,
+        searches: &[Search],
         workshop: &Workshop,
         file: &Path,
         after: &Judgement,
     ) -> Self {
-        let functions = search.aims.iter().map(|aim| {
-            let name = aim.function.as_ref().expect("each function is an aim");
-            let best = &search.trials[aim.best];
+        let functions = searches.iter().map(|search| {
+            let name = search.function.as_ref().expect("each search is for a function");
+            let best = search.best();
             let flags = best.variant.flags(&workshop.base);
             FunctionOutcome {
                 function: name.clone(),
@@ -118,20 +123,18 @@ impl Outcome {
             oriel: format!("-oriel-tuned={path}"),
             ..Flags::default()
         };
-        Self::new(goal, search, workshop, flags, functions.collect())
+        Self::new(goal, searches, workshop, flags, functions.collect())
     }
 
     fn new(
         goal: Goal,
-        search: &Search,
+        searches: &[Search],
         workshop: &Workshop,
         flags: Flags,
         functions: Vec<FunctionOutcome>,
     ) -> Self {
-        let problems = search
-            .trials
-            .iter()
-            .filter_map(|trial| trial.result.as_ref().err());
+        let trials = || searches.iter().flat_map(|search| &search.trials);
+        let problems = trials().filter_map(|trial| trial.result.as_ref().err());
         let (untried, failures): (Vec<_>, Vec<_>) = problems.partition(|problem| *problem == NO_TIME);
         let (runs, hits) = match &workshop.judge {
             Judge::Ptxas { runs, hits, .. } => (runs.load(Ordering::Relaxed), hits.load(Ordering::Relaxed)),
@@ -142,7 +145,7 @@ impl Outcome {
             judge: workshop.judge.name(),
             sm: workshop.sm(),
             flags,
-            variants: search.trials.len() - untried.len(),
+            variants: trials().count() - untried.len(),
             different: workshop.different(),
             untried: untried.len(),
             failed: failures.len(),

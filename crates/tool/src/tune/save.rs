@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If the file is there and invalid, or cannot be written.
-pub fn save(path: &Path, given: &str, search: &Search, workshop: &Workshop) -> Result<(), String> {
+pub fn save(path: &Path, given: &str, searches: &[Search], workshop: &Workshop) -> Result<(), String> {
     let mut lines = BTreeMap::new();
     if path.exists() {
         let known = TunedFunctions::load(path, &workshop.base)?;
@@ -21,13 +21,13 @@ pub fn save(path: &Path, given: &str, search: &Search, workshop: &Workshop) -> R
     }
     let sm = workshop.sm_times_ten();
     let given = TunedFunctions::allowed_of(given)?;
-    for aim in &search.aims {
-        let function = aim.function.as_ref().expect("each function is an aim");
+    for search in searches {
+        let function = search.function.as_ref().expect("each search is for a function");
         // Oriel has not seen a function without a hash, such as one marked optnone.
         let Some(&hash) = workshop.hashes.get(function) else {
             continue;
         };
-        let own = search.trials[aim.best].variant.oriel_flags(&workshop.base);
+        let own = search.best().variant.oriel_flags(&workshop.base);
         let flags = format!("{given} {own}").trim().to_owned();
         lines.remove(&(sm, hash));
         if !flags.is_empty() {

@@ -1,6 +1,5 @@
 //! The search for the best variant: tries single settings on top of the given options, then on top
-//! of the best of these, until nothing improves or the time is over. Each aim, such as a function,
-//! has a best variant of its own.
+//! of the best of these, until nothing improves or the time is over.
 
 use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
@@ -17,35 +16,24 @@ pub struct Trial {
     pub result: Result<Judgement, String>,
 }
 
-/// What a variant is to be the best for.
-pub struct Aim {
-    /// The function that counts; none: all.
-    pub function: Option<String>,
-    /// The index of the best trial.
-    pub best: usize,
-}
-
-/// A search for the best variants.
+/// A search for the best variant for one function or all.
 pub struct Search {
     goal: Goal,
     /// Percentage by which code may grow.
     tolerance: f64,
+    /// The function that counts; none: all.
+    pub function: Option<String>,
     /// The figures of the given options.
     pub before: Judgement,
     /// All trials; the given options come first.
     pub trials: Vec<Trial>,
-    /// The aims with their best trials.
-    pub aims: Vec<Aim>,
+    /// The index of the best.
+    best: usize,
 }
 
 impl Search {
-    /// Starts a search from the figures of the given options. Each aim is a function, or all.
-    pub fn new(
-        goal: Goal,
-        tolerance: f64,
-        aims: impl IntoIterator<Item = Option<String>>,
-        before: Judgement,
-    ) -> Self {
+    /// Starts a search from the figures of the given options.
+    pub fn new(goal: Goal, tolerance: f64, function: Option<String>, before: Judgement) -> Self {
         let base = Trial {
             variant: Variant::default(),
             result: Ok(before.clone()),
@@ -53,12 +41,10 @@ impl Search {
         Self {
             goal,
             tolerance,
+            function,
             before,
             trials: vec![base],
-            aims: aims
-                .into_iter()
-                .map(|function| Aim { function, best: 0 })
-                .collect(),
+            best: 0,
         }
     }
 
@@ -71,45 +57,50 @@ impl Search {
         mut judge_all: impl FnMut(&[Variant]) -> Vec<Result<Judgement, String>>,
     ) {
         for round in 0..rounds {
+            let best = &self.best().variant;
+            // If Oriel is off, none of its options has an effect.
+            let has_effect = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
+            let missing = settings
+                .iter()
+                .filter(|&setting| !best.has(setting) && has_effect(setting));
+            let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
+            variants.extend(best.parts());
+            if round == 1 {
+                variants.extend(self.together(settings));
+            }
             let mut untried: Vec<Variant> = Vec::new();
-            for aim in &self.aims {
-                let best = &self.trials[aim.best].variant;
-                // If Oriel is off, none of its options has an effect.
-                let has_effect = |setting: &Setting| !best.is_off() || setting.holds_without_oriel();
-                let missing = settings
-                    .iter()
-                    .filter(|&setting| !best.has(setting) && has_effect(setting));
-                let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
-                variants.extend(best.parts());
-                if round == 1 {
-                    variants.extend(self.together(settings, aim.function.as_deref()));
-                }
-                for variant in variants {
-                    let is_known = self.trials.iter().any(|trial| trial.variant == variant);
-                    if !is_known && !untried.contains(&variant) {
-                        untried.push(variant);
-                    }
+            for variant in variants {
+                let is_known = self.trials.iter().any(|trial| trial.variant == variant);
+                if !is_known && !untried.contains(&variant) {
+                    untried.push(variant);
                 }
             }
             let results = judge_all(&untried);
             let trials = untried.into_iter().zip(results);
             self.trials
                 .extend(trials.map(|(variant, result)| Trial { variant, result }));
-            let bests = self.aims.iter().map(|aim| self.best_of(aim.function.as_deref()));
-            let bests: Vec<usize> = bests.collect();
-            let is_over = self.aims.iter().zip(&bests).all(|(aim, &best)| aim.best == best);
-            for (aim, best) in self.aims.iter_mut().zip(bests) {
-                aim.best = best;
-            }
-            if is_over {
+            let best = self.index_of_best_for(self.function.as_deref());
+            if best == self.best {
                 break;
             }
+            self.best = best;
         }
+    }
+
+    /// Returns the best trial.
+    pub fn best(&self) -> &Trial {
+        &self.trials[self.best]
+    }
+
+    /// Returns the best trial for one function.
+    pub fn best_for(&self, function: &str) -> &Trial {
+        &self.trials[self.index_of_best_for(Some(function))]
     }
 
     /// Returns variants with the best two, three and so on of the settings that help alone, up to
     /// [`TOGETHER`] of them.
-    fn together(&self, settings: &[Setting], function: Option<&str>) -> Vec<Variant> {
+    fn together(&self, settings: &[Setting]) -> Vec<Variant> {
+        let function = self.function.as_deref();
         let start = self
             .score(&self.trials[0], function)
             .expect("it is its own measure");
@@ -145,7 +136,7 @@ impl Search {
 
     /// Returns the index of the best trial for one function or all; among equals the one with the
     /// fewest settings, then the first.
-    pub fn best_of(&self, only: Option<&str>) -> usize {
+    fn index_of_best_for(&self, only: Option<&str>) -> usize {
         let scores = self
             .trials
             .iter()
@@ -185,10 +176,9 @@ mod tests {
             Ok(Judgement::from([("k".to_owned(), figures_of(registers))]))
         };
         let before = judge(&Variant::default()).unwrap();
-        let mut search = Search::new(Goal::Registers, 2.0, [None], before);
+        let mut search = Search::new(Goal::Registers, 2.0, None, before);
         search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
-        let best = &search.trials[search.aims[0].best].variant;
-        (best.oriel_flags(&base), search.trials.len())
+        (search.best().variant.oriel_flags(&base), search.trials.len())
     }
 
     #[test]
@@ -231,13 +221,14 @@ mod tests {
                 .map(|(name, registers)| (name.to_owned(), figures_of(registers)))
                 .into())
         };
-        let aims = ["one", "other"].map(|name| Some(name.to_owned()));
-        let before = judge(&Variant::default()).unwrap();
-        let mut search = Search::new(Goal::Registers, 2.0, aims, before);
-        search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
-        let flags = |aim: &Aim| search.trials[aim.best].variant.oriel_flags(&base);
+        let before: Judgement = judge(&Variant::default()).unwrap();
+        let best_of = |function: &str| {
+            let mut search = Search::new(Goal::Registers, 2.0, Some(function.to_owned()), before.clone());
+            search.run(&settings, 8, |variants| variants.iter().map(judge).collect());
+            search.best().variant.oriel_flags(&base)
+        };
         assert_eq!(
-            search.aims.iter().map(flags).collect::<Vec<_>>(),
+            ["one", "other"].map(best_of),
             ["-oriel-knob=A=1", "-oriel-knob=B=1 -oriel-register-budget=32"]
         );
     }

@@ -1,12 +1,13 @@
 //! Compiles variants of one module and has them judged, on several threads.
 
 use super::cache::Key;
-use super::figures::Judgement;
-use super::judge::{Judge, Usages};
+use super::figures::{Figures, Judgement};
+use super::goal::Goal;
+use super::judge::{Judge, Usages, warps_of};
 use super::setting::Variant;
 use crate::compile::compiler;
 use crate::source::Source;
-use oriel::compile::{Compilation, CompileError, Compiler, with_llvm_options};
+use oriel::compile::{Compilation, Compiler, with_llvm_options};
 use oriel::options::{FunctionHash, Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
 use serde::Deserialize;
@@ -35,8 +36,10 @@ pub struct Workshop {
     jobs: usize,
     /// Results by PTX: many variants give the same PTX.
     answers: Mutex<HashMap<Key, Answer>>,
+    /// The module with one of its kernels only, while this is what counts.
+    narrowed: Option<Source>,
     /// When to stop.
-    pub deadline: Option<Instant>,
+    deadline: Option<Instant>,
     /// The hash of each function, by name.
     pub hashes: BTreeMap<String, FunctionHash>,
 }
@@ -120,9 +123,58 @@ impl Workshop {
             sm: (target, sm.map_or_else(|| target.to_string(), str::to_owned)),
             jobs,
             answers: Mutex::default(),
+            narrowed: None,
             deadline: None,
             hashes: hashes_of(&seen.report)?,
         })
+    }
+
+    /// Ends the search at some time.
+    pub fn end_at(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// Leaves all kernels but one out of what is compiled and judged from now on, if that one gets the
+    /// same figures then. `before` has the figures of all, with the given options.
+    ///
+    /// # Errors
+    /// If the module cannot be compiled or judged.
+    pub fn narrow_to(&mut self, kernel: &str, before: &Judgement) -> Result<(), String> {
+        let others: Vec<String> = before.keys().filter(|&name| name != kernel).cloned().collect();
+        self.narrowed = None;
+        if others.is_empty() {
+            return Ok(());
+        }
+        let content = self.file.with_module(|module| {
+            self.compiler.remove(module, &others)?;
+            Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+        })?;
+        let name = self.file.to_string();
+        self.narrowed = Some(Source::Memory { name, content });
+        let alone = self.judge_with(self.base.clone())?;
+        if alone.get(kernel) != before.get(kernel) {
+            self.narrowed = None;
+        }
+        Ok(())
+    }
+
+    /// Compiles and judges the whole module again.
+    pub fn widen(&mut self) {
+        self.narrowed = None;
+    }
+
+    /// True if a function can still get closer to a goal.
+    pub fn has_room(&self, goal: Goal, function: &str, figures: &Figures) -> bool {
+        match goal {
+            Goal::Registers | Goal::Sass => true,
+            Goal::Spills => figures.spill_bytes != Some(0),
+            Goal::Occupancy => warps_of(&self.usages, function, 1) > figures.warps,
+        }
+    }
+
+    /// Returns what is to be compiled.
+    fn source(&self) -> &Source {
+        self.narrowed.as_ref().unwrap_or(&self.file)
     }
 
     /// Returns the compute capability in the form of options, such as 80 or 90a.
@@ -206,17 +258,16 @@ impl Workshop {
                 options.mode = Mode::Analyze;
             }
             let compiler = self.compiler.clone().options(options);
-            return self.file.with_module(|module| compiler.compile(module));
+            return self.source().with_module(|module| compiler.compile(module));
         }
         let compiler = self.compiler.clone().options(options);
-        self.file
-            .with_module(|module| -> Result<Compilation, CompileError> {
-                Ok(Compilation {
-                    ptx: compiler.emit(module)?,
-                    functions: Vec::new(),
-                    report: String::new(),
-                })
+        self.source().with_module(|module| {
+            Ok(Compilation {
+                ptx: compiler.emit(module)?,
+                functions: Vec::new(),
+                report: String::new(),
             })
+        })
     }
 
     /// The PTX of a variant.
@@ -234,7 +285,7 @@ impl Workshop {
     /// If it cannot be compiled.
     pub fn ptx_with(&self, options: Options) -> Result<Vec<u8>, String> {
         let compiler = self.compiler.clone().options(options);
-        self.file.with_module(|module| compiler.emit(module))
+        self.source().with_module(|module| compiler.emit(module))
     }
 
     fn options_of(&self, variant: &Variant) -> Result<Options, String> {
