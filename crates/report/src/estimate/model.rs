@@ -175,14 +175,22 @@ impl Model<'_> {
         if features.debug > 0.0 {
             let needed = Self::needed_for_debugger(features);
             let reasons = only(Cause::Debugger, needed);
-            return self.debug_errors.estimate(features, needed, 1.0, reasons, None);
+            return self
+                .debug_errors
+                .estimate(features, needed, needed, 1.0, reasons, None);
         }
         let inputs = self.inputs(features);
         let (needed, reasons) = self.needed(features, &inputs);
         let spread = self.spread.sum(&inputs, |_, _| ()).exp();
         self.errors
-            .estimate(features, needed, spread, reasons, self.unlike(&inputs))
+            .estimate(features, needed, even(needed), spread, reasons, self.unlike(&inputs))
     }
+}
+
+/// Returns the nearest even number. Four of five of ptxas' counts are even, so that an even estimate
+/// is near more of them than an odd one.
+fn even(registers: f64) -> f64 {
+    2.0 * (registers / 2.0 + 0.5).floor()
 }
 
 /// Returns reasons of which one is the whole.
@@ -192,11 +200,13 @@ fn only(cause: Cause, registers: f64) -> Reasons {
 }
 
 impl Errors<'_> {
-    /// Returns the estimate for a function that needs `needed` registers.
+    /// Returns the estimate for a function that needs `needed` registers, or about `likely` as whole
+    /// numbers go.
     fn estimate(
         &self,
         features: &Features,
         needed: f64,
+        likely: f64,
         spread: f64,
         reasons: Reasons,
         unlike: Option<&'static str>,
@@ -206,9 +216,9 @@ impl Errors<'_> {
         let at = |error: f64| needed * (error * spread).exp();
         let above = self.ascending.iter().filter(|&&error| at(error) > limit);
         RegisterEstimate {
-            registers: bounded(needed),
-            low: bounded(at(self.interval[0]).min(needed)),
-            high: bounded(at(self.interval[1]).max(needed)),
+            registers: bounded(likely),
+            low: bounded(at(self.interval[0]).min(likely)),
+            high: bounded(at(self.interval[1]).max(likely)),
             limit: features.register_limit as u32,
             spill_risk_percent: (100 * above.count() / self.ascending.len().max(1)) as u32,
             reasons,
