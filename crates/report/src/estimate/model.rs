@@ -182,8 +182,14 @@ impl Model<'_> {
         let inputs = self.inputs(features);
         let (needed, reasons) = self.needed(features, &inputs);
         let spread = self.spread.sum(&inputs, |_, _| ()).exp();
-        self.errors
-            .estimate(features, needed, even(needed), spread, reasons, self.unlike(&inputs))
+        self.errors.estimate(
+            features,
+            needed,
+            even(needed),
+            spread,
+            reasons,
+            self.unlike(&inputs),
+        )
     }
 }
 
