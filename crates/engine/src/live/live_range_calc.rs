@@ -54,7 +54,7 @@ enum Method {
 const KEPT_BYTES: usize = 16 << 20;
 
 thread_local! {
-    static SHARED: Cell<Box<LiveRangeCalc>> = Cell::default();
+    static SHARED: Cell<Option<Box<LiveRangeCalc>>> = const { Cell::new(None) };
 }
 
 /// Computes live intervals. Keeps its memory from function to function: once it has seen the
@@ -97,10 +97,10 @@ impl LiveRangeCalc {
     /// Runs `work` with the engine of this thread, which keeps its memory from function to function
     /// up to 16 MiB. Within `work` it is another one.
     pub fn shared<R>(work: impl FnOnce(&mut Self) -> R) -> R {
-        let mut engine = SHARED.take();
+        let mut engine = SHARED.take().unwrap_or_default();
         let result = work(&mut engine);
         if engine.memory_bytes() <= KEPT_BYTES {
-            SHARED.set(engine);
+            SHARED.set(Some(engine));
         }
         result
     }
