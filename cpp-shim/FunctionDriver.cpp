@@ -18,6 +18,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -93,7 +94,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   PhaseHost Host(MF);
   uint32_t Scope =
       oriel_scope(Stage, toText(MF.getName()),
-                  MF.getRegInfo().getNumVirtRegs(), &Host.callbacks());
+                  MF.getRegInfo().getNumVirtRegs(),
+                  MF.getFrameInfo().hasStackObjects(), &Host.callbacks());
   if (Scope == ORIEL_SCOPE_NOTHING)
     return false;
   scope_exit Release([this] {
@@ -106,7 +108,9 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
                      Exporter.run(MF, Stage, ExportScope::Pressure);
   if (HasPressure && oriel_leaves_alone(&Exporter.snapshot()))
     return false;
-  if (!Exporter.run(MF, Stage, ExportScope::Whole, Frequencies)) {
+  ExportScope Needed = Scope == ORIEL_SCOPE_SIZE ? ExportScope::Pressure
+                                                 : ExportScope::Whole;
+  if (!Exporter.run(MF, Stage, Needed, Frequencies)) {
     remarkUnsupported(MF, Stage, Exporter.refusal());
     return false;
   }

@@ -90,12 +90,13 @@ enum OrielScope {
   ORIEL_SCOPE_NOTHING = 0,  ///< Nothing is to be done.
   ORIEL_SCOPE_PRESSURE = 1, ///< Its live ranges decide: oriel_leaves_alone.
   ORIEL_SCOPE_WHOLE = 2,    ///< All of it: oriel_run_begin.
+  ORIEL_SCOPE_SIZE = 3,     ///< What its size depends on: oriel_run_begin.
 };
 
-/// Returns the OrielScope of a function with so many registers at an
-/// OrielStage. To be asked once before each run.
+/// Returns the OrielScope of a function with so many registers, and stack
+/// objects or none, at an OrielStage. To be asked once before each run.
 uint32_t oriel_scope(uint32_t stage, OrielText function, uint32_t registers,
-                     const OrielHost *host);
+                     uint32_t has_stack_objects, const OrielHost *host);
 
 /// Returns one if nothing is to be done with a function, of which \p snapshot
 /// has what decides that; zero if the whole function is needed.

@@ -30,6 +30,8 @@ pub enum OrielScope {
     Pressure = 1,
     /// The whole function.
     Whole = 2,
+    /// Its size, for a line of the report.
+    Size = 3,
 }
 
 /// What the run at stage `ssa` leaves to the late stage of the same function.
@@ -126,11 +128,31 @@ fn only_optimizes(options: &Options, host: &OrielHost) -> bool {
         && !host.wants_remarks()
 }
 
+/// True if all that is done with a function at stage `ssa` is a line of the report. Warnings about
+/// stores need its code if it has stack objects.
+fn only_reports_size(options: &Options, has_stack_objects: bool) -> bool {
+    options.mode == Mode::Analyze
+        && (!has_stack_objects || options.warn_unread_stores == Some(false))
+        && options.tuned.is_none()
+        && options.snapshot_directory.is_none()
+        && options.dot_directory.is_none()
+        && !capture::is_on()
+}
+
 #[unsafe(no_mangle)]
-extern "C" fn oriel_scope(stage: u32, function: OrielText, registers: u32, host: &OrielHost) -> OrielScope {
+extern "C" fn oriel_scope(
+    stage: u32,
+    function: OrielText,
+    registers: u32,
+    has_stack_objects: u32,
+    host: &OrielHost,
+) -> OrielScope {
     let Ok(given) = options::process_options() else {
         return OrielScope::Nothing;
     };
+    if stage == Stage::Ssa as u32 && only_reports_size(&given, has_stack_objects != 0) {
+        return OrielScope::Size;
+    }
     if !only_optimizes(&given, host) {
         return OrielScope::Whole;
     }
