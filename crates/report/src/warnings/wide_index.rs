@@ -27,6 +27,14 @@ const ROUNDS: u32 = 8;
 /// Finds all such arithmetic of a function, as one warning.
 pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
     let function = subject.function;
+    // Most functions have no such arithmetic, and need no ranges.
+    let candidates: Vec<(Instruction, usize)> = subject
+        .instructions()
+        .filter_map(|instruction| Some((instruction, operand_count(function, instruction)?)))
+        .collect();
+    if candidates.is_empty() {
+        return None;
+    }
     let mut ranges = Ranges::new(function, most_threads(subject.snapshot));
     for register in function.registers() {
         if let Some((start, counter)) = counter(subject, register).and_then(|it| Some((it.start?, it)))
@@ -36,10 +44,10 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
             ranges.set(register, start.min(end), start.max(end));
         }
     }
-    let found: Vec<(Instruction, u32)> = subject
-        .instructions()
-        .filter(|&instruction| is_needless(function, &mut ranges, instruction))
-        .map(|instruction| (instruction, needless_instructions(function, instruction)))
+    let found: Vec<(Instruction, u32)> = candidates
+        .into_iter()
+        .filter(|&(instruction, operands)| is_needless(function, &mut ranges, instruction, operands))
+        .map(|(instruction, _)| (instruction, needless_instructions(function, instruction)))
         .collect();
     let weight = |&(instruction, cost): &(Instruction, u32)| {
         let depth = subject.depth(instruction).min(4) as u32;
@@ -73,20 +81,29 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
     })
 }
 
-/// True for a product, quotient, remainder or counter of 64 bits of which 32 hold operands and
-/// result.
-fn is_needless(function: &Function, ranges: &mut Ranges<'_>, instruction: Instruction) -> bool {
+/// Returns the number of operands of a product, quotient, remainder or counter of 64 bits; none for
+/// other instructions.
+fn operand_count(function: &Function, instruction: Instruction) -> Option<usize> {
     if function.data_type(instruction).bits() != 64 {
-        return false;
+        return None;
     }
-    let sources = match function.operation(instruction) {
-        Operation::Iadd if only_counts(function, instruction) => 2,
-        Operation::Imul | Operation::Idiv | Operation::Irem => 2,
-        Operation::Imad => 3,
-        _ => return false,
-    };
+    match function.operation(instruction) {
+        Operation::Iadd if only_counts(function, instruction) => Some(2),
+        Operation::Imul | Operation::Idiv | Operation::Irem => Some(2),
+        Operation::Imad => Some(3),
+        _ => None,
+    }
+}
+
+/// True if 32 bits hold the first `operands` operands and the result.
+fn is_needless(
+    function: &Function,
+    ranges: &mut Ranges<'_>,
+    instruction: Instruction,
+    operands: usize,
+) -> bool {
     let is_division = matches!(function.operation(instruction), Operation::Idiv | Operation::Irem);
-    let mut operands = (0..sources).map(|number| ranges.of(function.source(instruction, number), 64));
+    let mut operands = (0..operands).map(|number| ranges.of(function.source(instruction, number), 64));
     let do_operands_fit = operands.all(|range| {
         // A division treats both operands alike, signed or unsigned.
         range.is_some_and(|range| range.fits_32_bits() && (!is_division || range.low >= 0))
