@@ -28,11 +28,21 @@ pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
 /// True if `.minnctapersm 1` is likely to save a kernel many spills. `function` is its code in late
 /// form.
 pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
-    if !takes_min_blocks(snapshot) {
-        return false;
-    }
+    takes_min_blocks(snapshot)
+        && needs_min_blocks(snapshot, function, |certain| {
+            excess_pressure(snapshot, certain) > 0
+        })
+}
+
+/// The same for a kernel that can take it. `exceeds` tells whether more than so many registers are live
+/// at once.
+pub(crate) fn needs_min_blocks(
+    snapshot: &Snapshot<'_>,
+    function: &Function,
+    exceeds: impl FnOnce(u32) -> bool,
+) -> bool {
     let target = Target::of(snapshot);
     let certain = CERTAIN * target.register_limit;
     // LLVM's order needs most registers.
-    excess_pressure(snapshot, certain) > 0 && Features::new(function, &target).kept_peak > certain as f32
+    exceeds(certain) && Features::new(function, &target).kept_peak > certain as f32
 }

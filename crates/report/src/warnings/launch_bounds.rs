@@ -11,7 +11,7 @@
 
 use super::{Subject, Warning, WarningKind};
 use crate::estimate::text_of;
-use crate::min_blocks::wants_min_blocks;
+use crate::min_blocks::{needs_min_blocks, takes_min_blocks};
 use crate::pressure::Place;
 use oriel_ori::{Function, Instruction, Operation};
 
@@ -23,7 +23,11 @@ pub(super) fn cliff(subject: &Subject<'_, '_>) -> Option<Warning> {
     let bounds = subject.bounds;
     let threads = bounds.max_threads_per_block?;
     let limit = bounds.register_limit_of_ptxas(subject.snapshot.function().sm);
-    if limit <= NEVER_BELOW || !wants_min_blocks(subject.snapshot, subject.function) {
+    let exceeds = |registers: u32| subject.known.pressure > registers;
+    if limit <= NEVER_BELOW
+        || !takes_min_blocks(subject.snapshot)
+        || !needs_min_blocks(subject.snapshot, subject.function, exceeds)
+    {
         return None;
     }
     let (block, instruction) = subject.known.peak?;
