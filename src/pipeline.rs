@@ -1,7 +1,9 @@
 //! The steps for one function at one stage.
 
+use crate::entity::Register;
 use crate::graph::Traversal;
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
+use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
@@ -26,8 +28,8 @@ pub struct Work {
     /// The original function in Ori, if it was imported and not changed, for later uses of the same
     /// snapshot.
     pub unchanged: Option<Function>,
-    /// The control flow and liveness of that function, if a warning needed them.
-    pub analyses: Option<(ControlFlow, Liveness)>,
+    /// The live intervals of the snapshot, if a warning needed them and the function is unchanged.
+    pub intervals: Option<LiveIntervals>,
     /// The phases' counters.
     pub statistics: Statistics,
     /// The phases' remarks.
@@ -138,8 +140,8 @@ pub fn run(
         return Ok(work);
     }
     let mut function = import(snapshot)?;
-    let analyses;
-    (work.warnings, analyses) = steps.analyze(&function, snapshot);
+    let intervals;
+    (work.warnings, intervals) = steps.analyze(&function, snapshot);
     let change = match steps.optimizes {
         true => optimize(&mut function, snapshot, options, &steps.phases, host, &mut work)?,
         false => Change::None,
@@ -151,8 +153,7 @@ pub fn run(
     }
     match change {
         Change::None => {
-            // Phases have edited the function, or it was imported again.
-            work.analyses = analyses.filter(|_| !steps.optimizes);
+            work.intervals = intervals;
             work.unchanged = Some(function);
         }
         Change::Kept => work.plan = Some(plan(&function, snapshot)?),
@@ -249,25 +250,20 @@ impl Steps {
             || self.writes_dot
     }
 
-    /// Returns warnings about the original function, and its analyses if they needed them.
-    fn analyze(
-        &self,
-        function: &Function,
-        snapshot: &Snapshot<'_>,
-    ) -> (Vec<String>, Option<(ControlFlow, Liveness)>) {
-        let analyses = self.warns_of_uninitialized.then(|| {
-            let flow = ControlFlow::analyze(function, Traversal::default());
-            let liveness = Liveness::compute(function, &flow);
-            (flow, liveness)
-        });
-        let uninitialized = analyses
+    /// Returns warnings about the original function, and the snapshot's intervals if they needed
+    /// them.
+    fn analyze(&self, function: &Function, snapshot: &Snapshot<'_>) -> (Vec<String>, Option<LiveIntervals>) {
+        let intervals = self
+            .warns_of_uninitialized
+            .then(|| LiveRangeCalc::shared(|engine| engine.analyze(snapshot)));
+        let uninitialized = intervals
             .as_ref()
-            .map(|(_, liveness)| uninitialized_warning(function, liveness));
+            .map(|intervals| uninitialized_warning(function, intervals));
         let unread_stores = self
             .warns_of_unread_stores
             .then(|| unread_stores_warning(function, snapshot));
         let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
-        (warnings.collect(), analyses)
+        (warnings.collect(), intervals)
     }
 }
 
@@ -463,8 +459,16 @@ fn not_proved(doubt: &str) -> Remark {
 /// The most registers that a message names.
 const NAMED_REGISTERS: usize = 8;
 
-fn uninitialized_warning(function: &Function, liveness: &Liveness) -> Option<String> {
-    let registers = uninitialized_registers(function, liveness);
+fn uninitialized_warning(function: &Function, intervals: &LiveIntervals) -> Option<String> {
+    let registers: Vec<Register> = if intervals.unreached().is_empty() {
+        let entry = function.entry();
+        let registers = intervals.registers();
+        registers.filter(|&it| intervals.is_live_in(it, entry)).collect()
+    } else {
+        // Intervals ignore these reads.
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        uninitialized_registers(function, &Liveness::compute(function, &flow))
+    };
     if registers.is_empty() {
         return None;
     }

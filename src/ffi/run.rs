@@ -6,10 +6,10 @@ use super::records::{OrielPlan, OrielSnapshot};
 use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
-use crate::live::LiveRangeCalc;
+use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{self, FunctionHash, Options, RolledLoops};
+use crate::ori::Function;
 use crate::ori::machine::from_machine;
-use crate::ori::{ControlFlow, Function, Liveness};
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
 use crate::pipeline::{self, Directives, Host, PipelineError, Work};
 use crate::plan::Plan;
@@ -63,8 +63,8 @@ pub struct OrielRun {
     hash: Option<FunctionHash>,
     /// The function in Ori, if it is unchanged.
     unchanged: Option<Function>,
-    /// Its control flow and liveness, if they were computed.
-    analyses: Option<(ControlFlow, Liveness)>,
+    /// The live intervals of its snapshot, if they were computed.
+    intervals: Option<LiveIntervals>,
     /// The figures of the code that LLVM received.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -136,7 +136,7 @@ extern "C" fn oriel_run_begin(
         directives: work.directives,
         hash,
         unchanged: work.unchanged,
-        analyses: work.analyses,
+        intervals: work.intervals,
         figures: None,
         code_remarks: Vec::new(),
         code: None,
@@ -262,13 +262,12 @@ extern "C" fn oriel_run_analyze(
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
-        let pressure = LiveRangeCalc::shared(|engine| FunctionPressure::compute(view, engine));
         // An unchanged function is analysed from its original snapshot.
-        let (function, analyses) = match run.unchanged.take() {
-            Some(function) => (Ok(function), run.analyses.take()),
-            None => (from_machine(&view), None),
-        };
-        let figures = CodeFigures::with_analyses(&pressure, function.ok().as_ref(), analyses.as_ref());
+        let intervals = run.intervals.take();
+        let intervals = intervals.unwrap_or_else(|| LiveRangeCalc::shared(|engine| engine.analyze(&view)));
+        let pressure = FunctionPressure::new(view, intervals);
+        let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
+        let figures = CodeFigures::new(&pressure, function.ok().as_ref());
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
             false => Vec::new(),

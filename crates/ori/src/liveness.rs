@@ -29,7 +29,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Liveness {
     intervals: LiveIntervals,
-    /// Position of each instruction in the engine's order.
+    /// Position of each instruction in the engine's order; empty if the intervals are a snapshot's.
     positions: Vec<PackedOption<Position>>,
     /// Position of each block in the engine's order.
     layout_blocks: Vec<PackedOption<Block>>,
@@ -47,10 +47,7 @@ impl Liveness {
     /// Computes the intervals of a function with its current control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let mut positions = vec![PackedOption::default(); function.instruction_limit()];
-        let mut layout_blocks = vec![PackedOption::default(); function.block_limit()];
-        for (layout_block, &block) in function.blocks().iter().enumerate() {
-            layout_blocks[block.index()] = Block::new(layout_block).into();
-        }
+        let layout_blocks = layout_blocks(function);
         let listed = list(function, flow, &layout_blocks, &mut positions);
         let intervals = LiveRangeCalc::shared(|engine| {
             let mut intervals = engine.analyze(&listed);
@@ -66,6 +63,24 @@ impl Liveness {
             }
             intervals
         });
+        Self::new(function, intervals, positions, layout_blocks)
+    }
+
+    /// Returns the liveness of a function that is as it was imported, from its snapshot's intervals.
+    /// It tells what is live at the borders of blocks and how many registers are live at once;
+    /// instructions have no index. None if the intervals ignore a read.
+    pub fn of_input(function: &Function, intervals: &LiveIntervals) -> Option<Self> {
+        // Blocks and registers keep their numbers.
+        let is_complete = intervals.unreached().is_empty();
+        is_complete.then(|| Self::new(function, intervals.clone(), Vec::new(), layout_blocks(function)))
+    }
+
+    fn new(
+        function: &Function,
+        intervals: LiveIntervals,
+        positions: Vec<PackedOption<Position>>,
+        layout_blocks: Vec<PackedOption<Block>>,
+    ) -> Self {
         let mut crossing: Vec<Register> = function
             .registers()
             .filter(|&register| crosses_border(&intervals, register))
@@ -96,7 +111,7 @@ impl Liveness {
     /// Returns the index of an instruction.
     ///
     /// # Panics
-    /// It is in no block.
+    /// It is in no block, or the intervals are a snapshot's.
     pub fn index(&self, instruction: Instruction) -> SlotIndex {
         let position = self.positions[instruction.index()].expand();
         let position = position.expect("the instruction is in a block");
@@ -183,6 +198,15 @@ impl Liveness {
         rows.fill(self.layout_blocks.len(), pairs);
         rows
     }
+}
+
+/// Returns the positions of blocks in the layout.
+fn layout_blocks(function: &Function) -> Vec<PackedOption<Block>> {
+    let mut layout_blocks = vec![PackedOption::default(); function.block_limit()];
+    for (layout_block, &block) in function.blocks().iter().enumerate() {
+        layout_blocks[block.index()] = Block::new(layout_block).into();
+    }
+    layout_blocks
 }
 
 /// Returns the first block from `from` on for which `is_behind` holds; it holds for all blocks

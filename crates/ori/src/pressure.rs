@@ -47,6 +47,23 @@ pub fn each_pressure<const KINDS: usize>(
     }
 }
 
+/// Calls `found` with the live units by kind at the start of each block and after each instruction,
+/// in layout order. Unlike [`each_pressure`] it needs no indexes of instructions.
+pub fn each_count<const KINDS: usize>(
+    function: &Function,
+    liveness: &Liveness,
+    kind: impl Fn(Register) -> usize,
+    mut found: impl FnMut([u32; KINDS]),
+) {
+    let mut units = [0_u32; KINDS];
+    for changes in changes_by_entry::<KINDS>(function, liveness, kind) {
+        for (units, change) in units.iter_mut().zip(changes) {
+            *units = units.wrapping_add(change);
+        }
+        found(units);
+    }
+}
+
 /// Returns by how many units each entry of the numbering (a block's start or an instruction)
 /// exceeds the previous one. Negative numbers wrap around.
 fn changes_by_entry<const KINDS: usize>(

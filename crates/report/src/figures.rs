@@ -4,6 +4,7 @@ use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use super::warnings::{self, Known, Warning};
+use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::File;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
@@ -109,25 +110,17 @@ impl<'a> CodeFigures<'a> {
     /// registers are estimated if Ori can represent the code, as `function`; without an estimate
     /// there is no occupancy. Of functions that it calls, nothing is known.
     pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
-        Self::with_analyses(pressure, function, None)
-    }
-
-    /// Computes the same, with the control flow and liveness of the function if they are known.
-    pub fn with_analyses(
-        pressure: &FunctionPressure<'a>,
-        function: Option<&Function>,
-        analyses: Option<&(ControlFlow, Liveness)>,
-    ) -> Self {
         let mut graph = CallGraph::default();
-        if let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) {
-            let target = Target::of(&pressure.snapshot());
-            let features = match analyses {
-                Some((flow, liveness)) => Features::with_analyses(function, &target, flow, liveness),
-                None => Features::new(function, &target),
-            };
-            graph.add_features(function, features);
-        }
-        Self::with_callees(pressure, function, &graph)
+        let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) else {
+            return Self::of_code(pressure, None, &graph);
+        };
+        let flow = ControlFlow::analyze(function, Traversal::default());
+        let liveness = Liveness::of_input(function, pressure.intervals())
+            .unwrap_or_else(|| Liveness::compute(function, &flow));
+        let target = Target::of(&pressure.snapshot());
+        let features = Features::with_analyses(function, &target, &flow, &liveness);
+        graph.add_features(function, features);
+        Self::of_code(pressure, Some((function, &flow)), &graph)
     }
 
     /// Computes the same with the features of a function and of those that it calls from a graph;
@@ -135,6 +128,15 @@ impl<'a> CodeFigures<'a> {
     pub fn with_callees(
         pressure: &FunctionPressure<'a>,
         function: Option<&Function>,
+        graph: &CallGraph,
+    ) -> Self {
+        let flow = function.map(|function| ControlFlow::analyze(function, Traversal::default()));
+        Self::of_code(pressure, function.zip(flow.as_ref()), graph)
+    }
+
+    fn of_code(
+        pressure: &FunctionPressure<'a>,
+        function: Option<(&Function, &ControlFlow)>,
         graph: &CallGraph,
     ) -> Self {
         let snapshot = pressure.snapshot();
@@ -180,7 +182,9 @@ impl<'a> CodeFigures<'a> {
             spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
-            warnings: function.map_or_else(Vec::new, |function| warnings::find(&snapshot, function, known)),
+            warnings: function.map_or_else(Vec::new, |(function, flow)| {
+                warnings::find(&snapshot, function, flow, known)
+            }),
         }
     }
 

@@ -11,8 +11,8 @@ use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Traversal;
 use oriel_ori::{
-    ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterSets, Units, each_point,
-    each_pressure,
+    ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterSets, Units, each_count,
+    each_point,
 };
 use std::cmp::Reverse;
 
@@ -339,7 +339,7 @@ impl Features {
             RegisterFile::Ur | RegisterFile::Up | RegisterFile::B => OTHER,
         };
         let (mut all, mut divergent, mut predicates) = (0, 0, 0);
-        each_pressure::<4>(function, liveness, kind, |_, units| {
+        each_count::<4>(function, liveness, kind, |units| {
             all = all.max(units[DIVERGENT] + units[UNIFORM]);
             divergent = divergent.max(units[DIVERGENT]);
             predicates = predicates.max(units[PREDICATE]);

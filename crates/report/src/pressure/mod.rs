@@ -51,7 +51,11 @@ pub struct FunctionPressure<'a> {
 impl<'a> FunctionPressure<'a> {
     /// Computes both.
     pub fn compute(snapshot: Snapshot<'a>, engine: &mut LiveRangeCalc) -> Self {
-        let intervals = engine.analyze(&snapshot);
+        Self::new(snapshot, engine.analyze(&snapshot))
+    }
+
+    /// Computes the pressure of the intervals of `snapshot`.
+    pub fn new(snapshot: Snapshot<'a>, intervals: LiveIntervals) -> Self {
         let pressure = Pressure::new(&intervals, &snapshot);
         Self {
             snapshot,

@@ -133,7 +133,7 @@ fn rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> 
 
 /// Returns the same, whatever is around the loop.
 fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
-    let (function, flow) = (subject.function, &subject.flow);
+    let (function, flow) = (subject.function, subject.flow);
     let blocks = flow.loops.nodes(natural_loop).iter();
     let size: usize = blocks.map(|&block| function.instructions(block).count()).sum();
     flow.loops.latches(&flow.graph, natural_loop).find_map(|latch| {

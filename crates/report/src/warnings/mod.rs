@@ -20,7 +20,6 @@ mod wide_index;
 use crate::occupancy::LaunchBounds;
 use crate::pressure::Place;
 use oriel_engine::entity::{Block, Instruction as MachineInstruction};
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Instruction};
@@ -128,7 +127,7 @@ pub struct Known {
 struct Subject<'s, 'a> {
     snapshot: &'s Snapshot<'a>,
     function: &'s Function,
-    flow: ControlFlow,
+    flow: &'s ControlFlow,
     bounds: LaunchBounds,
     known: Known,
 }
@@ -156,14 +155,14 @@ impl Subject<'_, '_> {
 
 /// Returns the warnings on a function, in the order of their kinds; none before stage `late`, whose
 /// code is what ptxas gets.
-pub fn find(snapshot: &Snapshot<'_>, function: &Function, known: Known) -> Vec<Warning> {
+pub fn find(snapshot: &Snapshot<'_>, function: &Function, flow: &ControlFlow, known: Known) -> Vec<Warning> {
     if snapshot.stage() != Stage::Late || function.blocks().is_empty() {
         return Vec::new();
     }
     let subject = Subject {
         snapshot,
         function,
-        flow: ControlFlow::analyze(function, Traversal::default()),
+        flow,
         bounds: LaunchBounds::of(snapshot),
         known,
     };
