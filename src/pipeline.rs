@@ -11,7 +11,8 @@ use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{
-    Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, unread_stores,
+    Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, may_have_unread_stores,
+    unread_stores,
 };
 use crate::plan::Plan;
 use crate::report::{takes_min_blocks, wants_min_blocks};
@@ -230,7 +231,7 @@ impl Steps {
             warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),
             warns_of_unread_stores: stage == Stage::Ssa
                 && options.warn_unread_stores.unwrap_or(in_analysis)
-                && !snapshot.arrays().frame_objects.is_empty(),
+                && may_have_unread_stores(snapshot),
             optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
             sets_min_blocks: stage == Stage::Late
                 && options.min_blocks() != MinBlocks::Off

@@ -103,7 +103,7 @@ mod value_table;
 pub use analyses::Analyses;
 pub use effects::{Extent, PhaseEffect, StageEffects};
 pub use manager::{Manager, PhaseContext, run};
-pub use memory_to_register::unread_stores;
+pub use memory_to_register::{may_have_unread_stores, unread_stores};
 pub use remarks::{Remark, RemarkKind};
 pub use selection::Selected;
 pub use statistics::Statistics;

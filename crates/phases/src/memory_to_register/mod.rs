@@ -35,4 +35,4 @@ pub(super) use frame_objects::{Access, FrameObjects};
 pub(super) use indexed::expand;
 pub(super) use piece::{Piece, find_pieces, pieces_of};
 pub(super) use rewrite::{Promotion, RewriteCounts, promote};
-pub use unread::unread_stores;
+pub use unread::{may_have_unread_stores, unread_stores};

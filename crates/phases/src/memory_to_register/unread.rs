@@ -10,9 +10,56 @@
 //! which an address has one definition.
 
 use super::frame_objects::base_number;
-use oriel_engine::entity::{EntitySet, FrameObject, Register};
+use oriel_engine::entity::{EntityRef, EntitySet, FrameObject, PackedOption, Register, SecondaryMap};
+use oriel_engine::snapshot::Snapshot;
+use oriel_engine::snapshot::abi::{OpcodeFlags, OperandFlags, OperandKind};
 use oriel_ori::analysis::{FrameAddress, frame_addresses};
 use oriel_ori::{Function, Instruction, Operation, OperationFlags};
+
+/// True if [`unread_stores`] may find something. One walk over the machine code tells that some
+/// instruction reads each object, for a small part of the time of an import.
+///
+/// The walk only knows the first object that a register points to, and nothing that is defined
+/// further down, so it may miss a read. It never takes for a read what `unread_stores` does not.
+pub fn may_have_unread_stores(snapshot: &Snapshot<'_>) -> bool {
+    let reads = OpcodeFlags::MAY_LOAD | OpcodeFlags::CALL | OpcodeFlags::INLINE_ASM;
+    let objects = snapshot.arrays().frame_objects.len();
+    let (mut is_named, mut is_read) = (vec![false; objects], vec![false; objects]);
+    let mut pointed: SecondaryMap<Register, PackedOption<FrameObject>> = SecondaryMap::new();
+    for instruction in snapshot.instructions() {
+        let instruction = snapshot.instruction(instruction);
+        let flags = instruction.opcode_flags();
+        let operands = instruction.operand_records();
+        for (number, operand) in operands.iter().enumerate() {
+            let is_definition = operand.flags & OperandFlags::DEF.bits() != 0;
+            let object = match OperandKind::from_abi(operand.kind.into()) {
+                Some(OperandKind::FrameIndex) => Some(FrameObject::from_u32(operand.index)),
+                Some(OperandKind::Register) if !is_definition => {
+                    pointed[Register::from_u32(operand.index)].expand()
+                }
+                _ => None,
+            };
+            let Some(object) = object else {
+                continue;
+            };
+            is_named[object.index()] = true;
+            // The first operand of a store is what it stores.
+            let is_stored = number == 0 && flags.contains(OpcodeFlags::MAY_STORE);
+            if flags.intersects(reads) || is_stored {
+                is_read[object.index()] = true;
+            }
+            for result in instruction.operands().filter_map(|operand| operand.definition()) {
+                if pointed[result].is_none() {
+                    pointed[result] = object.into();
+                }
+            }
+        }
+    }
+    is_named
+        .iter()
+        .zip(is_read)
+        .any(|(&is_named, is_read)| is_named && !is_read)
+}
 
 /// Returns the stores to objects that are written but never read, in the order of the objects.
 pub fn unread_stores(function: &Function) -> Vec<Instruction> {
