@@ -50,6 +50,7 @@ use super::operation::Operation;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};
 use oriel_engine::graph::{ComponentSearch, Loop, NodeSet, Position, PostDominatorTree};
 use oriel_engine::snapshot::abi::{FunctionFlags, MemoryFlags, Stage};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// The divergent registers, uses and branches of a function.
@@ -228,14 +229,13 @@ struct Analysis<'a> {
     function: &'a Function,
     flow: &'a ControlFlow,
     liveness: &'a Liveness,
-    post_dominators: PostDominatorTree<Block>,
+    /// Computed at the first branch where lanes part.
+    post_dominators: OnceCell<PostDominatorTree<Block>>,
     found: Divergence,
     /// Registers that have become divergent and whose uses are still to be visited.
     pending: Vec<Register>,
     /// Blocks where lanes meet from different paths.
     joins: EntitySet<Block>,
-    /// Registers with one definition, which comes before every use.
-    single_valued: EntitySet<Register>,
     /// Links between a carry's writer and its reader, in both directions.
     carry_readers: HashMap<Instruction, Instruction>,
     carry_writers: HashMap<Instruction, Instruction>,
@@ -247,20 +247,11 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(function: &'a Function, flow: &'a ControlFlow, liveness: &'a Liveness) -> Self {
-        let mut single_valued = EntitySet::with_capacity(function.register_limit());
-        for register in function.registers() {
-            // A definition that does not dominate a use leaves the register live into the function.
-            if function.unique_definition(register).is_some()
-                && !liveness.is_live_in(register, function.entry())
-            {
-                single_valued.insert(register);
-            }
-        }
         Self {
             function,
             flow,
             liveness,
-            post_dominators: flow.post_dominators(),
+            post_dominators: OnceCell::new(),
             found: Divergence {
                 registers: EntitySet::with_capacity(function.register_limit()),
                 late_uses: HashSet::new(),
@@ -269,13 +260,20 @@ impl<'a> Analysis<'a> {
             },
             pending: Vec::new(),
             joins: EntitySet::with_capacity(function.block_limit()),
-            single_valued,
             carry_readers: HashMap::new(),
             carry_writers: HashMap::new(),
             divergent_loops: HashSet::new(),
             irreducible: irreducible_cycles(flow),
             labels: Labels::default(),
         }
+    }
+
+    /// True for a register with one definition, which comes before every use: one that does not
+    /// leaves the register live into the function.
+    fn is_single_valued(&self, register: Register) -> bool {
+        let function = self.function;
+        function.unique_definition(register).is_some()
+            && !self.liveness.is_live_in(register, function.entry())
     }
 
     /// Visits every instruction once.
@@ -404,7 +402,8 @@ impl<'a> Analysis<'a> {
             return;
         }
         let flow = self.flow;
-        let meeting = self.post_dominators.immediate(block);
+        let post_dominators = self.post_dominators.get_or_init(|| flow.post_dominators());
+        let meeting = post_dominators.immediate(block);
         let mut labels = std::mem::take(&mut self.labels);
         labels.spread(flow, block, meeting);
         for &influenced in labels.reached() {
@@ -462,7 +461,7 @@ impl<'a> Analysis<'a> {
         }
         for register in liveness.live_in(join) {
             let mut definitions = function.definitions(register);
-            if !self.single_valued.contains(register)
+            if !self.is_single_valued(register)
                 && definitions.any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
             {
                 self.mark(register);
@@ -488,7 +487,7 @@ impl<'a> Analysis<'a> {
                     .iter()
                     .filter_map(Operand::as_register)
                 {
-                    if self.single_valued.contains(register) {
+                    if self.is_single_valued(register) {
                         self.mark_uses_behind(left, register);
                     } else if exits.iter().any(|&exit| self.liveness.is_live_in(register, exit)) {
                         self.mark(register);
