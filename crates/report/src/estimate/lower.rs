@@ -42,8 +42,7 @@ impl Nodes {
             nodes.blocks[block] = (first, nodes.nodes.len() as u32);
         }
         nodes.cell_count = lowering.cell_count;
-        nodes.find_places();
-        nodes.find_recomputed(cells);
+        nodes.find_traits(cells);
         nodes
     }
 }

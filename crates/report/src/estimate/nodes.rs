@@ -2,7 +2,7 @@
 //! instructions that it must not pass. `lower.rs` makes them.
 
 use super::cells::{Cell, Cells};
-use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, SecondaryMap};
+use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_ori::AddressSpace;
 use smallvec::SmallVec;
 
@@ -112,16 +112,29 @@ pub struct Nodes {
     pub(super) nodes: Vec<Node>,
     /// Cells of the function, and cells that hold machine constants within a block.
     pub(super) cell_count: usize,
-    aligned: EntitySet<Cell>,
-    odd: EntitySet<Cell>,
-    /// Cells that one simple instruction computes again from another value.
-    recomputed: EntitySet<Cell>,
+    /// By cell.
+    traits: Vec<CellTraits>,
+}
+
+/// How ptxas treats a cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct CellTraits {
+    is_aligned: bool,
+    is_odd: bool,
+    is_recomputed: bool,
 }
 
 impl Nodes {
+    /// Finds how ptxas treats each cell.
+    pub(super) fn find_traits(&mut self, cells: &Cells) {
+        self.traits = vec![CellTraits::default(); self.cell_count];
+        self.find_places();
+        self.find_recomputed(cells);
+    }
+
     /// Finds the cells that ptxas can compute again where they are read, instead of keeping them:
     /// those that one simple instruction makes of at most one value that is not uniform.
-    pub(super) fn find_recomputed(&mut self, cells: &Cells) {
+    fn find_recomputed(&mut self, cells: &Cells) {
         let mut definitions = vec![0_u8; self.cell_count];
         for cell in self.nodes.iter().flat_map(|node| &node.defined) {
             let count = &mut definitions[cell.index()];
@@ -137,30 +150,33 @@ impl Nodes {
             let read = node.used.iter().filter(|&&cell| !is_uniform(cell)).count();
             let once = |cell: &Cell| definitions[cell.index()] == 1;
             if is_simple && read <= node.defined.len().max(1) && node.defined.iter().all(once) {
-                self.recomputed.extend(node.defined.iter().copied());
+                for cell in &node.defined {
+                    self.traits[cell.index()].is_recomputed = true;
+                }
             }
         }
     }
 
     /// True if one simple instruction computes the cell again from another value.
     pub fn is_recomputed(&self, cell: Cell) -> bool {
-        self.recomputed.contains(cell)
+        self.traits[cell.index()].is_recomputed
     }
 
     /// Finds the cells that are parts of aligned tuples, and those that ptxas places at odd
     /// numbers.
-    pub(super) fn find_places(&mut self) {
-        let wide = self.nodes.iter().filter(|node| node.defined.len() > 1);
-        self.aligned
-            .extend(wide.flat_map(|node| node.defined.iter().copied()));
+    fn find_places(&mut self) {
+        let traits = &mut self.traits;
+        for node in self.nodes.iter().filter(|node| node.defined.len() > 1) {
+            for cell in &node.defined {
+                traits[cell.index()].is_aligned = true;
+            }
+        }
         for node in &self.nodes {
-            if node.used.iter().any(|&cell| self.aligned.contains(cell)) {
-                let single = node
-                    .used
-                    .iter()
-                    .copied()
-                    .filter(|&cell| !self.aligned.contains(cell));
-                self.odd.extend(single);
+            if node.used.iter().any(|cell| traits[cell.index()].is_aligned) {
+                for cell in &node.used {
+                    let traits = &mut traits[cell.index()];
+                    traits.is_odd |= !traits.is_aligned;
+                }
             }
         }
     }
@@ -172,13 +188,13 @@ impl Nodes {
 
     /// True for a part of a value of 64 bits or more, which starts at an even register.
     pub fn is_aligned(&self, cell: Cell) -> bool {
-        self.aligned.contains(cell)
+        self.traits[cell.index()].is_aligned
     }
 
     /// True if it is read together with an aligned value. The even half of that value occupies the
     /// even register bank, so ptxas chooses an odd register.
     pub fn is_odd(&self, cell: Cell) -> bool {
-        self.odd.contains(cell)
+        self.traits[cell.index()].is_odd
     }
 
     /// Returns the nodes of a block, in order.
