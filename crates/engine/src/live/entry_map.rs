@@ -25,11 +25,6 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// True if nothing moved.
-    pub fn is_empty(&self) -> bool {
-        self.moved.is_empty()
-    }
-
     /// Returns the lowest and the highest old number that moved.
     pub fn window(&self) -> Option<(SlotIndex, SlotIndex)> {
         let first = self.moved.first()?.0;
@@ -55,7 +50,6 @@ pub(super) struct EntryMap {
     pub(super) entries: BTreeMap<u32, PackedOption<Instruction>>,
     pub(super) starts: BTreeMap<u32, Block>,
     pub(super) start_of: SecondaryMap<Block, u32>,
-    pub(super) renumbered: u64,
 }
 
 impl EntryMap {
@@ -91,11 +85,6 @@ impl EntryMap {
             .map(|(&number, _)| SlotIndex::new(number, index.slot()))
     }
 
-    pub(super) fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
-        let next = self.entries.range((Excluded(index.base()), Unbounded)).next();
-        next.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
     pub(super) fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         let previous = self.entries.range(..index.base()).next_back();
         previous.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
@@ -125,10 +114,5 @@ impl EntryMap {
         entries
             .map(|(&number, &instruction)| (SlotIndex::new(number, Slot::Block), instruction))
             .collect()
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        // Two words per element, and the slack of half-full B-tree nodes.
-        (self.entries.len() + self.starts.len()) * 4 * size_of::<u64>()
     }
 }

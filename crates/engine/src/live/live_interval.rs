@@ -24,12 +24,6 @@ pub struct LiveSegment {
 }
 
 impl LiveSegment {
-    /// True if the segment contains `index`.
-    #[inline]
-    pub fn contains(&self, index: SlotIndex) -> bool {
-        self.start <= index && index < self.end
-    }
-
     /// True if the segment contains all of `[start, end)`.
     #[inline]
     pub fn contains_interval(&self, start: SlotIndex, end: SlotIndex) -> bool {
@@ -201,15 +195,6 @@ impl LiveIntervals {
     #[inline]
     pub fn segment_count(&self) -> usize {
         self.segments.len()
-    }
-
-    /// Returns the bytes of memory held by the result.
-    #[inline]
-    pub fn memory_bytes(&self) -> usize {
-        self.indexes.memory_bytes()
-            + self.records.capacity() * size_of::<IntervalRecord>()
-            + self.segments.capacity() * size_of::<LiveSegment>()
-            + self.values.capacity() * size_of::<Definition>()
     }
 
     /// Empties the result for `registers` registers, keeping its memory and the numbering.

@@ -105,24 +105,6 @@ impl FilePressure {
             }
         })
     }
-
-    /// Returns the stretches in which the pressure exceeds `budget`, each with its maximum.
-    pub fn above(&self, budget: u32) -> Vec<(SlotIndex, SlotIndex, u32)> {
-        let mut stretches: Vec<(SlotIndex, SlotIndex, u32)> = Vec::new();
-        let mut open: Option<(SlotIndex, u32)> = None;
-        for point in &self.points {
-            open = match open {
-                Some((start, most)) if point.units > budget => Some((start, most.max(point.units))),
-                Some((start, most)) => {
-                    stretches.push((start, point.index, most));
-                    None
-                }
-                None if point.units > budget => Some((point.index, point.units)),
-                None => None,
-            };
-        }
-        stretches
-    }
 }
 
 /// The pressure of a function's register files.
@@ -364,12 +346,6 @@ mod tests {
         assert_eq!(pressure.file(File::Predicate).peak().units, 1);
         let excess = [2, DEFAULT_BUDGET].map(|budget| excess_pressure(&snapshot, budget));
         assert_eq!(excess, [1, 0]);
-        let above = pressure.file(File::General).above(2);
-        assert_eq!(above.len(), 1);
-        assert_eq!(
-            (above[0].0.to_string(), above[0].1.to_string()),
-            ("32r".into(), "64r".into())
-        );
         let block = pressure.block_peak(&intervals, File::General, Block::new(0));
         assert_eq!(block, peak);
     }

@@ -124,12 +124,6 @@ impl<'a> LiveRange<'a> {
         self.end().is_none_or(|end| end <= index)
     }
 
-    /// True if the range begins before `index`.
-    #[inline]
-    pub fn begins_before(&self, index: SlotIndex) -> bool {
-        self.start().is_some_and(|start| start < index)
-    }
-
     /// Returns the position of the first segment that ends behind `index`, or the number of
     /// segments if there is none. That segment need not contain `index`.
     #[inline]
@@ -289,15 +283,6 @@ impl<'a> LiveRange<'a> {
                 .is_some_and(|segment| segment.start <= index)
         })
     }
-
-    /// Returns the sum of the segments' lengths, in index numbers.
-    #[inline]
-    pub fn size(&self) -> i64 {
-        self.segments
-            .iter()
-            .map(|segment| segment.start.distance(segment.end))
-            .sum()
-    }
 }
 
 impl LiveIntervals {
@@ -351,19 +336,6 @@ impl LiveIntervals {
     #[inline]
     pub fn interfere(&self, one: Register, other: Register) -> bool {
         self.interval(one).overlaps(&self.interval(other))
-    }
-
-    /// Returns the registers of `candidates` whose intervals share a position with that of
-    /// `register`.
-    pub fn interfering<'a>(
-        &'a self,
-        register: Register,
-        candidates: impl IntoIterator<Item = Register> + 'a,
-    ) -> impl Iterator<Item = Register> + 'a {
-        let range = self.interval(register);
-        candidates
-            .into_iter()
-            .filter(move |&other| other != register && range.overlaps(&self.interval(other)))
     }
 
     /// True if the two registers would interfere if the copies between them were removed.

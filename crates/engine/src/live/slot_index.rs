@@ -107,12 +107,6 @@ impl SlotIndex {
         Self(self.base())
     }
 
-    /// Returns the dead slot of the same entry, the last position that belongs to it.
-    #[inline]
-    pub const fn boundary_index(self) -> Self {
-        self.dead_slot()
-    }
-
     /// Returns the slot at which the entry defines and reads registers.
     pub const fn register_slot(self, early_clobber: bool) -> Self {
         let slot = if early_clobber {
@@ -145,18 +139,6 @@ impl SlotIndex {
     #[inline]
     pub const fn is_earlier_or_same_instruction(self, other: Self) -> bool {
         self.base() <= other.base()
-    }
-
-    /// Returns the distance to `other` in index numbers, negative if `other` comes first.
-    #[inline]
-    pub const fn distance(self, other: Self) -> i64 {
-        other.0 as i64 - self.0 as i64
-    }
-
-    /// Returns the distance of the entries in instructions, as if they were packed without gaps.
-    #[inline]
-    pub const fn approximate_instruction_distance(self, other: Self) -> i64 {
-        (other.base() as i64 - self.base() as i64) / SLOT_COUNT as i64
     }
 }
 
@@ -220,7 +202,5 @@ mod tests {
         assert!(slots.iter().all(|slot| slot.is_same_instruction(base)));
         let next = SlotIndex::new(48, Slot::Block);
         assert!(base.dead_slot() < next && base.dead_slot().is_earlier_instruction(next));
-        assert_eq!(base.distance(next), 16);
-        assert_eq!(base.approximate_instruction_distance(next), 4);
     }
 }

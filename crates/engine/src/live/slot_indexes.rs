@@ -189,32 +189,6 @@ impl SlotIndexes {
         last
     }
 
-    /// Returns the slot after `index`, in the next entry if it is the last of its entry.
-    pub fn next_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
-        if !index.is_dead() {
-            return Some(SlotIndex::from_number(index.number() + 1));
-        }
-        self.next_entry(index)
-    }
-
-    /// Returns the slot before `index`, in the previous entry if it is the first of its entry.
-    pub fn previous_slot(&self, index: SlotIndex) -> Option<SlotIndex> {
-        if !index.is_block() {
-            return Some(SlotIndex::from_number(index.number() - 1));
-        }
-        self.previous_entry(index).map(SlotIndex::dead_slot)
-    }
-
-    /// Returns the block slot of the entry behind that of `index`.
-    #[inline]
-    pub fn next_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
-        match &self.edited {
-            Some(edited) => edited.next_entry(index),
-            None => (index.base() < self.last_index().base())
-                .then(|| SlotIndex::new(index.base() + INSTRUCTION_DISTANCE, Slot::Block)),
-        }
-    }
-
     /// Returns the block slot of the entry before that of `index`.
     #[inline]
     pub fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
@@ -248,13 +222,6 @@ impl SlotIndexes {
     #[inline]
     pub fn block_range(&self, block: Block) -> (SlotIndex, SlotIndex) {
         (self.block_start(block), self.block_end(block))
-    }
-
-    /// Returns the last index that belongs to a block: the dead slot of its last entry.
-    #[inline]
-    pub fn block_last(&self, block: Block) -> SlotIndex {
-        self.previous_slot(self.block_end(block))
-            .expect("a block's end is never the first entry")
     }
 
     /// Returns the block that contains an index. A block boundary belongs to the block that starts
@@ -297,16 +264,6 @@ impl SlotIndexes {
             entries.push((SlotIndex::new(end, Slot::Block), PackedOption::default()));
         }
         entries
-    }
-
-    /// Returns the bytes of memory held.
-    #[inline]
-    pub fn memory_bytes(&self) -> usize {
-        (self.block_starts.capacity()
-            + self.instruction_numbers.capacity()
-            + self.first_instructions.capacity())
-            * size_of::<u32>()
-            + self.edited.as_ref().map_or(0, |edited| edited.memory_bytes())
     }
 
     /// Records that an instruction lost its entry.
