@@ -1,13 +1,12 @@
 //! Sets of one width in one allocation: the table of a dataflow problem, with a row for each block.
 
-use super::kernels;
 use super::words::{self, GROUP_WORDS, Group, SetBits, WORD_BITS};
 use std::fmt;
 use std::ops::Range;
 
 /// Rows of bits, all of the same width.
 ///
-/// A row is a slice of words, for the functions of [`kernels`] and [`words`]. Rows of matrices with
+/// A row is a slice of words, for the functions of [`kernels`](super::kernels) and [`words`]. Rows of matrices with
 /// the same number of columns have the same length, so they can be operands of one kernel.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BitMatrix {
@@ -41,12 +40,6 @@ impl BitMatrix {
         self.rows
     }
 
-    /// Returns the number of columns.
-    #[inline]
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// Returns the range of a row's groups.
     #[inline]
     fn groups_of(&self, row: usize) -> Range<usize> {
@@ -64,29 +57,6 @@ impl BitMatrix {
     pub fn row_mut(&mut self, row: usize) -> &mut [u32] {
         let groups = self.groups_of(row);
         bytemuck::cast_slice_mut(&mut self.groups[groups])
-    }
-
-    /// Returns one row to write and another to read.
-    ///
-    /// # Panics
-    ///
-    /// The rows are the same.
-    #[inline]
-    pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [u32], &[u32]) {
-        let ranges = [self.groups_of(write), self.groups_of(read)];
-        let rows = self.groups.get_disjoint_mut(ranges);
-        let [write, read] = rows.expect("two different rows of the matrix");
-        (bytemuck::cast_slice_mut(write), bytemuck::cast_slice(read))
-    }
-
-    /// Adds the members of row `from` to row `to`. Returns whether one was new.
-    #[inline]
-    pub fn or_row_if_changed(&mut self, to: usize, from: usize) -> bool {
-        if to == from {
-            return false;
-        }
-        let (to, from) = self.row_pair(to, from);
-        kernels::or_if_changed(to, from)
     }
 
     /// Adds a column to a row. Returns whether it was new.
@@ -112,12 +82,6 @@ impl BitMatrix {
     #[inline]
     pub fn iter(&self, row: usize) -> SetBits<'_> {
         SetBits::new(self.row(row))
-    }
-
-    /// Removes all members.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.groups.fill(Group::default());
     }
 }
 

@@ -415,11 +415,6 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
         }
     }
 
-    /// Removes all members and sets the size. Allocates only if the memory held is too small.
-    pub fn reset(&mut self, rows: usize, columns: usize) {
-        self.bits.reset(rows, columns);
-    }
-
     /// Returns the set of a row.
     #[inline]
     pub fn row(&self, row: R) -> &EntityBits<C> {
@@ -430,23 +425,6 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
     #[inline]
     pub fn row_mut(&mut self, row: R) -> &mut EntityBits<C> {
         EntityBits::new_mut(self.bits.row_mut(row.index()))
-    }
-
-    /// Returns one row to write and another to read.
-    ///
-    /// # Panics
-    ///
-    /// The rows are the same.
-    #[inline]
-    pub fn row_pair(&mut self, write: R, read: R) -> (&mut EntityBits<C>, &EntityBits<C>) {
-        let (write, read) = self.bits.row_pair(write.index(), read.index());
-        (EntityBits::new_mut(write), EntityBits::new(read))
-    }
-
-    /// Adds the members of row `from` to row `to`. Returns whether one was new.
-    #[inline]
-    pub fn or_row_if_changed(&mut self, to: R, from: R) -> bool {
-        self.bits.or_row_if_changed(to.index(), from.index())
     }
 
     /// Adds a column to a row. Returns whether it was new.
@@ -465,12 +443,6 @@ impl<R: EntityRef, C: EntityRef> EntityBitMatrix<R, C> {
     #[inline]
     pub fn contains(&self, row: R, column: C) -> bool {
         self.bits.contains(row.index(), column.index())
-    }
-
-    /// Removes all members.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.bits.clear();
     }
 }
 

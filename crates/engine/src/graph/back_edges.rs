@@ -9,7 +9,7 @@
 //! - *Irreducible edge*: a retreating edge that is no back edge. One exists exactly if some cycle
 //!   has several entries.
 //!
-//! All three functions list edges by the position of their source, then in the order of the graph.
+//! Both functions list edges by the position of their source, then in the order of the graph.
 //! They ignore edges of unreachable nodes.
 
 use super::{DominatorTree, Graph, Node, ReversePostorder};
@@ -26,15 +26,6 @@ pub fn retreating_edges<N: Node>(
             .filter(move |&target| order.position(target) <= from)
             .map(move |target| (source, target))
     })
-}
-
-/// Returns the edges whose target dominates their source.
-pub fn back_edges<N: Node>(
-    graph: &impl Graph<Node = N>,
-    order: &ReversePostorder<N>,
-    dominators: &DominatorTree<N>,
-) -> impl Iterator<Item = (N, N)> {
-    retreating_edges(graph, order).filter(|&(source, target)| dominators.dominates(target, source))
 }
 
 /// Returns the edges that close a cycle with an entry other than their target; none exactly if the

@@ -8,7 +8,6 @@ use super::immediate::cooper_harvey_kennedy;
 use super::semi_nca::semi_nca;
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
-use std::ops::Range;
 
 /// Immediate dominators, the tree that they form, and dominance tests in constant time.
 ///
@@ -130,14 +129,6 @@ impl<N: Node> DominatorTree<N> {
         &self.preorder
     }
 
-    /// Returns the range of preorder numbers of the nodes that a node dominates, starting with its
-    /// own; empty for an unreachable node.
-    #[inline]
-    pub fn dominated(&self, node: N) -> Range<u32> {
-        let Subtree { first, end } = self.subtree[node.index()];
-        first..end
-    }
-
     /// Returns a node's number in the preorder, or none for an unreachable node.
     pub fn number(&self, node: N) -> Option<usize> {
         let Subtree { first, end } = self.subtree[node.index()];
@@ -147,13 +138,6 @@ impl<N: Node> DominatorTree<N> {
     /// True if the entry reaches all nodes.
     pub fn reaches_all(&self) -> bool {
         self.preorder.len() == self.subtree.len()
-    }
-
-    /// Returns a node and all nodes that it dominates, in preorder; nothing for an unreachable
-    /// node.
-    pub fn subtree(&self, node: N) -> &[N] {
-        let Subtree { first, end } = self.subtree[node.index()];
-        &self.preorder[first as usize..end as usize]
     }
 
     /// True if every path from the entry to `inner` leads through `outer`. Nodes dominate
@@ -168,19 +152,6 @@ impl<N: Node> DominatorTree<N> {
     /// True if `outer` dominates `inner` and is not the same node.
     pub fn strictly_dominates(&self, outer: N, inner: N) -> bool {
         outer != inner && self.dominates(outer, inner)
-    }
-
-    /// Returns the nearest common dominator of two nodes, or none if one is unreachable. Takes as
-    /// many steps as the first node lies below the result.
-    pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
-        if !self.is_reachable(left) || !self.is_reachable(right) {
-            return None;
-        }
-        let mut common = left;
-        while !self.dominates(common, right) {
-            common = self.immediate(common)?;
-        }
-        Some(common)
     }
 
     /// Returns the bytes of memory held.

@@ -43,7 +43,7 @@ mod tests;
 use crate::entity::{EntityRef, ReservedValue};
 use std::fmt::Debug;
 
-pub use back_edges::{back_edges, irreducible_edges, retreating_edges};
+pub use back_edges::{irreducible_edges, retreating_edges};
 pub use components::ComponentSearch;
 pub use control_flow_graph::ControlFlowGraph;
 pub use dominators::DominatorTree;

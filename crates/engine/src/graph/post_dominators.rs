@@ -31,32 +31,4 @@ impl<N: Node> PostDominatorTree<N> {
             .immediate(node)
             .filter(|&dominator| dominator != self.exit)
     }
-
-    /// Returns the nodes whose immediate post-dominator is `node`.
-    pub fn children(&self, node: N) -> impl Iterator<Item = N> {
-        self.tree.children(node)
-    }
-
-    /// Returns the nodes that have no immediate post-dominator.
-    pub fn roots(&self) -> impl Iterator<Item = N> {
-        self.tree.children(self.exit)
-    }
-
-    /// True if every path from `before` to the end leads through `after`. Nodes post-dominate
-    /// themselves.
-    pub fn dominates(&self, after: N, before: N) -> bool {
-        self.tree.dominates(after, before)
-    }
-
-    /// Returns the nearest common post-dominator of two nodes, or none if that is the end.
-    pub fn nearest_common(&self, left: N, right: N) -> Option<N> {
-        self.tree
-            .nearest_common(left, right)
-            .filter(|&common| common != self.exit)
-    }
-
-    /// Returns the dominator tree of the reversed graph, the exit included.
-    pub fn tree(&self) -> &DominatorTree<N> {
-        &self.tree
-    }
 }

@@ -43,12 +43,6 @@ impl<'a, G: Graph> ReversedGraph<'a, G> {
     pub fn exit(&self) -> G::Node {
         G::Node::new(self.graph.node_count())
     }
-
-    /// Returns the nodes with an edge to the exit: those without successors by number, then those
-    /// of infinite loops.
-    pub fn roots(&self) -> &[G::Node] {
-        &self.roots
-    }
 }
 
 impl<G: Graph> Graph for ReversedGraph<'_, G> {

@@ -192,7 +192,8 @@ impl Naive {
         for node in graph.nodes() {
             let outer = members(naive.reachable).filter(|&outer| naive.dominates(outer, node));
             naive.dominators.push(set(outer));
-            let after = members(naive.all).filter(|&after| naive.post_dominates(after, node));
+            let after =
+                members(naive.all).filter(|&after| naive.post_dominated[after.index()] & bit(node) != 0);
             naive.post_dominators.push(set(after));
         }
         naive
@@ -231,11 +232,6 @@ impl Naive {
     /// Returns the nodes that the entry does not reach without a node.
     pub fn dominated(&self, node: Block) -> Set {
         self.dominated[node.index()]
-    }
-
-    /// True if `before` reaches no root without `after`.
-    pub fn post_dominates(&self, after: Block, before: Block) -> bool {
-        self.post_dominated[after.index()] & bit(before) != 0
     }
 
     /// Returns the dominators of a node.

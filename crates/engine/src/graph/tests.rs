@@ -74,7 +74,6 @@ fn check_dominators(graph: &Cfg, naive: &Naive, found: &DominatorTree<Block>) {
             naive.lowest(strict),
             "immediate dominator of {node}"
         );
-        assert_eq!(set(found.subtree(node).iter().copied()), naive.dominated(node));
         let below = set(graph
             .nodes()
             .filter(|&below| found.immediate(below) == Some(node)));
@@ -87,17 +86,6 @@ fn check_dominators(graph: &Cfg, naive: &Naive, found: &DominatorTree<Block>) {
             assert_eq!(
                 found.dominates(node, other),
                 naive.dominates(node, other),
-                "{node} and {other}"
-            );
-            let both = reachable && naive.reachable & bit(other) != 0;
-            let common = if both {
-                naive.dominators(node) & naive.dominators(other)
-            } else {
-                0
-            };
-            assert_eq!(
-                found.nearest_common(node, other),
-                naive.lowest(common),
                 "{node} and {other}"
             );
         }
@@ -135,8 +123,9 @@ fn check_frontier(graph: &Cfg, naive: &Naive, found: &DominanceFrontier<Block>) 
 fn check_post_dominators(graph: &Cfg, naive: &Naive, found: &PostDominatorTree<Block>) {
     assert!(naive.reach_back(naive.roots, naive.all) == naive.all);
     let reversed = ReversedGraph::new(graph);
-    assert_eq!(set(reversed.roots().iter().copied()), naive.roots);
-    assert_eq!(reversed.roots().len() as u32, naive.roots.count_ones());
+    let roots: Vec<Block> = reversed.successors(reversed.exit()).collect();
+    assert_eq!(set(roots.iter().copied()), naive.roots);
+    assert_eq!(roots.len() as u32, naive.roots.count_ones());
     for node in graph.nodes() {
         let strict = naive.post_dominators(node) & !bit(node);
         assert_eq!(
@@ -144,26 +133,7 @@ fn check_post_dominators(graph: &Cfg, naive: &Naive, found: &PostDominatorTree<B
             naive.lowest_post(strict),
             "immediate post-dominator of {node}"
         );
-        for other in graph.nodes() {
-            assert_eq!(
-                found.dominates(node, other),
-                naive.post_dominates(node, other),
-                "{node} and {other}"
-            );
-            let common = naive.post_dominators(node) & naive.post_dominators(other);
-            assert_eq!(
-                found.nearest_common(node, other),
-                naive.lowest_post(common),
-                "{node} and {other}"
-            );
-        }
-        assert!(
-            found
-                .children(node)
-                .all(|child| found.immediate(child) == Some(node))
-        );
     }
-    assert!(found.roots().all(|root| found.immediate(root).is_none()));
 }
 
 /// Both sides of the reversed graph list the same edges.
@@ -186,7 +156,10 @@ fn check_reversed(graph: &Cfg) {
     forward.sort_unstable();
     backward.sort_unstable();
     assert_eq!(forward, backward);
-    assert_eq!(forward.len(), graph.edge_count() + reversed.roots().len());
+    assert_eq!(
+        forward.len(),
+        graph.edge_count() + reversed.successors(reversed.exit()).count()
+    );
 }
 
 fn check_loops(graph: &Cfg, naive: &Naive, order: &ReversePostorder<Block>, found: &LoopForest<Block>) {
@@ -285,8 +258,6 @@ fn check_edges(graph: &Cfg, naive: &Naive, order: &ReversePostorder<Block>, tree
         edges.extend(graph.successors(source).iter().map(|&target| (source, target)));
     }
     let is_back = |&(source, target): &(Block, Block)| naive.dominates(target, source);
-    let back: Vec<_> = edges.iter().copied().filter(is_back).collect();
-    assert_eq!(back_edges(graph, order, tree).collect::<Vec<_>>(), back);
     let irreducible: Vec<_> = irreducible_edges(graph, order, tree).collect();
     assert_eq!(irreducible.is_empty(), naive.is_reducible(naive.reachable));
     assert!(
@@ -296,7 +267,7 @@ fn check_edges(graph: &Cfg, naive: &Naive, order: &ReversePostorder<Block>, tree
     );
     assert_eq!(
         retreating_edges(graph, order).count(),
-        back.len() + irreducible.len()
+        edges.iter().filter(|edge| is_back(edge)).count() + irreducible.len()
     );
 }
 
@@ -335,7 +306,7 @@ fn a_graph_without_nodes_has_nothing() {
     let tree = DominatorTree::new(&empty, &order);
     assert!(order.is_empty() && tree.preorder().is_empty());
     assert!(LoopForest::new(&empty, &order, &tree).is_empty());
-    assert_eq!(PostDominatorTree::new(&empty).roots().count(), 0);
+    PostDominatorTree::new(&empty);
 }
 
 #[test]
@@ -449,7 +420,6 @@ fn an_irreducible_region_is_reported_and_is_no_loop() {
         [(block(1), block(2))]
     );
     assert!(LoopForest::new(&graph, &order, &tree).is_empty());
-    assert_eq!(back_edges(&graph, &order, &tree).count(), 0);
 }
 
 /// The trees are those that LLVM 22 prints for these blocks (`opt -passes='print<postdomtree>'`).
@@ -457,12 +427,13 @@ fn an_irreducible_region_is_reported_and_is_no_loop() {
 fn infinite_loops_end_where_they_do_in_llvm() {
     let one = graph(5, &[(0, 1), (1, 2), (2, 3), (2, 4), (3, 1), (4, 1)]);
     let post = PostDominatorTree::new(&one);
-    assert_eq!(post.roots().collect::<Vec<_>>(), [block(3)]);
+    assert_eq!(post.immediate(block(3)), None);
     let immediate = [1, 2, 3].map(|index| Some(block(index)));
     assert_eq!([0, 1, 2].map(|index| post.immediate(block(index))), immediate);
     assert_eq!(post.immediate(block(4)), Some(block(1)));
     let several = graph(5, &[(0, 2), (0, 1), (1, 1), (2, 4), (2, 3), (3, 3), (4, 4)]);
     let post = PostDominatorTree::new(&several);
-    assert_eq!(set(post.roots()), set(several.nodes()));
-    assert_eq!(ReversedGraph::new(&several).roots(), [1, 3, 4].map(block));
+    assert!(several.nodes().all(|node| post.immediate(node).is_none()));
+    let reversed = ReversedGraph::new(&several);
+    assert!(reversed.successors(reversed.exit()).eq([1, 3, 4].map(block)));
 }

@@ -5,7 +5,7 @@ use crate::expressions::{
 };
 use crate::testing::run_phase_with;
 use crate::{PhaseOptions, knobs::Knobs};
-use oriel_engine::entity::{EntityRef, Register};
+use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
@@ -282,8 +282,10 @@ fn function_with_copies(seed: u64) -> Function {
     let mut random = Random::new(seed, Stream::TestOri);
     let flow = ControlFlow::analyze(&function, Traversal::default());
     let blocks = flow.dominators.preorder().to_vec();
-    for block in blocks {
-        let target = random.pick(flow.dominators.subtree(block));
+    for &block in &blocks {
+        let is_below = |&other: &Block| flow.dominators.dominates(block, other);
+        let below: Vec<Block> = blocks.iter().copied().filter(is_below).collect();
+        let target = random.pick(&below);
         let mut copies: BTreeMap<Register, Register> = BTreeMap::new();
         let all: Vec<Instruction> = function.instructions(block).collect();
         for instruction in all {
