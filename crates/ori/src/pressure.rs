@@ -10,7 +10,7 @@ use super::divergence::Divergence;
 use super::function::{Function, RegisterFile};
 use super::liveness::Liveness;
 use super::register_sets::{Point, Units, counted_file, units_of};
-use oriel_engine::entity::{Block, EntityRef, Register};
+use oriel_engine::entity::Register;
 use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
 
 /// Calls `found` for every point of a function in layout order with the live units by kind. `kind`
@@ -96,7 +96,7 @@ fn entry_of(index: SlotIndex) -> usize {
     (index.number() / INSTRUCTION_DISTANCE) as usize
 }
 
-/// The maximum units of each file live at once, over the function and by block.
+/// The most units of each file that are live at once in a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterPressure {
     /// The maximum over the function.
@@ -104,8 +104,6 @@ pub struct RegisterPressure {
     /// The maximum of data registers in both of their files at one point, where `peak` has the
     /// maximum of each file.
     pub peak_data: u32,
-    /// By block; zero for those that are not in the layout.
-    blocks: Vec<Units>,
 }
 
 impl RegisterPressure {
@@ -115,27 +113,14 @@ impl RegisterPressure {
         let mut pressure = Self {
             peak: Units::default(),
             peak_data: 0,
-            blocks: vec![Units::default(); function.block_limit()],
         };
-        let mut present = None;
         let kind = |register| counted_file(function, register, divergence) as usize;
-        each_pressure::<{ RegisterFile::ALL.len() }>(function, liveness, kind, |point, units| {
-            if let Point::Start(block) = point {
-                present = Some(block);
-            }
+        each_pressure::<{ RegisterFile::ALL.len() }>(function, liveness, kind, |_, units| {
             let units = Units::from_files(units);
-            let block = present.expect("a block begins before its instructions");
-            let most = &mut pressure.blocks[block.index()];
-            *most = most.max(units);
             pressure.peak = pressure.peak.max(units);
             pressure.peak_data = pressure.peak_data.max(units.data());
         });
         pressure
-    }
-
-    /// Returns the most units live at once in a block.
-    pub fn of_block(&self, block: Block) -> Units {
-        self.blocks[block.index()]
     }
 }
 
