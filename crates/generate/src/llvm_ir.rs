@@ -1,8 +1,8 @@
 //! Writes a program as an LLVM IR module of kernels.
 //!
 //! Every kernel has the parameters `(in, out, i32, i64, i16, float, double)`. It may be launched in
-//! one dimension with at most `MAX_BLOCK` threads a block and `MAX_GRID` threads altogether, and
-//! leaves the same memory in every correct execution:
+//! one dimension with at most `MAX_BLOCK` threads a block, and leaves the same memory in every
+//! correct execution:
 //!
 //! - `in` has `IN_BYTES` bytes, which are only read; indexes are masked;
 //! - `out` has `OUT_BYTES` bytes for each thread of the grid, which only that thread reads and
@@ -38,8 +38,6 @@ use oriel_random::Random;
 
 /// The most threads of a block in a launch of a generated kernel.
 pub const MAX_BLOCK: usize = 64;
-/// The most blocks of the grid in a launch of a generated kernel.
-pub const MAX_GRID: usize = 1024;
 /// Size in bytes of the buffer that a kernel reads.
 pub const IN_BYTES: usize = 4096;
 /// Bytes of the output buffer that belong to one thread.

@@ -76,11 +76,6 @@ impl Memory {
         &self.buffers
     }
 
-    /// All buffers, mutably; their number and sizes stay.
-    pub fn buffers_mut(&mut self) -> &mut [Buffer] {
-        &mut self.buffers
-    }
-
     /// Returns the buffer with a name.
     pub fn find(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|buffer| buffer.name == name)

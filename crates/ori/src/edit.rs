@@ -141,13 +141,6 @@ impl InstructionBuilder {
         self
     }
 
-    /// Sets the description of the memory that it accesses, see [`Function::intern_access`].
-    #[must_use]
-    pub fn access(mut self, access: Option<AccessId>) -> Self {
-        self.access = access;
-        self
-    }
-
     /// Replaces a machine instruction: takes its location, flags and memory operands.
     #[must_use]
     pub fn in_place_of(mut self, origin: Option<MachineInstruction>) -> Self {

@@ -144,12 +144,6 @@ impl Liveness {
         self.intervals.is_live_out(register, self.layout_block(block))
     }
 
-    /// True if a register is live after an instruction.
-    pub fn is_live_after(&self, register: Register, instruction: Instruction) -> bool {
-        let query = self.range(register).query(self.index(instruction));
-        query.value_out().is_some()
-    }
-
     /// Returns the registers live at the start of a block, ascending within each file.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self.live_in.get_or_init(|| self.rows(Border::Start));

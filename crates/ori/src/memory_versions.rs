@@ -114,11 +114,6 @@ impl MemoryVersions {
         assert_eq!(kind.bits().count_ones(), 1, "{kind:?} is not one kind of memory");
         self.read[instruction][kind.bits().trailing_zeros() as usize].expand()
     }
-
-    /// Returns the number of versions of all kinds.
-    pub fn count(&self) -> usize {
-        self.count as usize
-    }
 }
 
 /// Returns the blocks where versions meet, by kind.

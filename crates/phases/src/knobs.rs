@@ -228,13 +228,6 @@ fn rot13(name: &str) -> String {
     name.chars().map(turn).collect()
 }
 
-impl Knob {
-    /// Returns the knob's row.
-    pub fn spec(self) -> &'static KnobSpec {
-        &KNOBS[self as usize]
-    }
-}
-
 /// The values of all knobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knobs {

@@ -121,21 +121,6 @@ pub enum DoubtKind {
 }
 
 impl DoubtKind {
-    /// Returns a short name, for counters and remarks.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Effect => "effect",
-            Self::Memory(_) => "memory",
-            Self::Condition { .. } => "condition",
-            Self::Undecided => "undecided-branch",
-            Self::End => "end-of-block",
-            Self::Load => "load",
-            Self::Declaration => "declaration",
-            Self::TooLarge => "too-large",
-        }
-    }
-
     fn sentence(self) -> String {
         match self {
             Self::Flow => "control does not go the same ways".to_owned(),

@@ -7,8 +7,8 @@ use super::abi::{
     RegisterFile, RegisterOperandRecord, RegisterRecord, Stage, StringRecord, SymbolRecord, VariableRecord,
 };
 use crate::entity::{
-    Block, Constant, EntityRef, FrameObject, Instruction, Location, Opcode, PhysicalRegister, Register,
-    RegisterClass, Symbol, Variable, from_one_based,
+    Block, Constant, EntityRef, Instruction, Location, Opcode, PhysicalRegister, Register, RegisterClass,
+    Symbol, Variable, from_one_based,
 };
 use std::ops::Range;
 
@@ -83,19 +83,6 @@ impl<'a> Snapshot<'a> {
     /// Returns the records themselves, for code that walks them at full speed.
     pub fn arrays(&self) -> &SnapshotArrays<'a> {
         &self.arrays
-    }
-
-    /// Returns the snapshot with its register operands listed; `list` stores them if they were not.
-    pub fn with_register_operands<'b>(&self, list: &'b mut Vec<RegisterOperandRecord>) -> Snapshot<'b>
-    where
-        'a: 'b,
-    {
-        let mut arrays = self.arrays;
-        if arrays.register_operands.is_none() {
-            arrays.collect_register_operands(list);
-            arrays.register_operands = Some(list);
-        }
-        Snapshot { arrays }
     }
 
     /// Returns the record of the function.
@@ -258,11 +245,6 @@ impl<'a> Snapshot<'a> {
         &self.arrays.symbols[symbol.index()]
     }
 
-    /// Returns the record of a stack object.
-    pub fn frame_object(&self, object: FrameObject) -> &'a FrameObjectRecord {
-        &self.arrays.frame_objects[object.index()]
-    }
-
     /// Returns the record of a source position.
     pub fn location(&self, location: Location) -> &'a LocationRecord {
         &self.arrays.locations[location.index()]
@@ -291,11 +273,6 @@ impl<'a> InstructionRef<'a> {
     /// Returns the snapshot that contains the instruction.
     pub fn snapshot(&self) -> Snapshot<'a> {
         self.snapshot
-    }
-
-    /// Returns the instruction's number.
-    pub fn id(&self) -> Instruction {
-        self.instruction
     }
 
     /// Returns the instruction's record.
@@ -391,16 +368,6 @@ impl<'a> OperandRef<'a> {
     pub fn reading_use(&self) -> Option<Register> {
         let not_read = OperandFlags::DEF | OperandFlags::UNDEF | OperandFlags::DEBUG;
         self.register().filter(|_| !self.flags().intersects(not_read))
-    }
-
-    /// Returns the immediate value, if it is one.
-    pub fn immediate(&self) -> Option<i64> {
-        (self.kind() == OperandKind::Immediate).then_some(self.record.value)
-    }
-
-    /// Returns the block, if it is one.
-    pub fn block(&self) -> Option<Block> {
-        (self.kind() == OperandKind::Block).then(|| Block::new(self.record.index as usize))
     }
 
     /// Returns the operand number, counted from zero, that this one is tied to.

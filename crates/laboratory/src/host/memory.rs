@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use oriel_interpreter::launch::{BUFFER_ALIGNMENT, BufferId, LaunchDescription};
+use oriel_interpreter::launch::{BUFFER_ALIGNMENT, LaunchDescription};
 
 /// The alignment that `cudaMalloc` guarantees.
 #[repr(C, align(256))]
@@ -68,11 +68,6 @@ impl HostMemory {
     /// Returns the address of each buffer's first byte, by number.
     pub(super) fn addresses(&mut self) -> Vec<u64> {
         self.buffers.iter_mut().map(AlignedBytes::address).collect()
-    }
-
-    /// Returns the present content of a buffer.
-    pub fn contents(&self, buffer: BufferId) -> Vec<u8> {
-        self.buffers[buffer.index()].to_vec()
     }
 
     /// Returns the contents of the buffers, in the order of the description.

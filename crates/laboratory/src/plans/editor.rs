@@ -4,7 +4,7 @@
 //! contains only the changes.
 
 use oriel_engine::entity::{
-    Block, Constant, EntityRef, FrameObject, Instruction, PrimaryMap, Register, RegisterClass, SecondaryMap,
+    Block, EntityRef, FrameObject, Instruction, PrimaryMap, Register, RegisterClass, SecondaryMap,
     entity_impl,
 };
 use oriel_engine::snapshot::Snapshot;
@@ -74,8 +74,6 @@ pub enum Operand {
     Definition(Register),
     /// An immediate.
     Immediate(i64),
-    /// A constant of the snapshot.
-    Constant(Constant),
     /// A block.
     Block(Block),
     /// Operand `number` of an input instruction, unchanged.
@@ -88,7 +86,6 @@ impl Operand {
             Self::Use(register) => (OperandKind::Register, OperandFlags::empty(), register.as_u32(), 0),
             Self::Definition(register) => (OperandKind::Register, OperandFlags::DEF, register.as_u32(), 0),
             Self::Immediate(value) => (OperandKind::Immediate, OperandFlags::empty(), 0, value),
-            Self::Constant(constant) => (OperandKind::Constant, OperandFlags::empty(), constant.as_u32(), 0),
             Self::Block(block) => (OperandKind::Block, OperandFlags::empty(), block.as_u32(), 0),
             Self::Original(instruction, number) => (
                 OperandKind::Original,

@@ -28,7 +28,6 @@ entity_impl!(Node, "node");
 /// on larger functions there is [`InterferenceTest`].
 #[derive(Clone, Debug)]
 pub struct InterferenceGraph {
-    file: RegisterFile,
     registers: PrimaryMap<Node, Register>,
     nodes: SecondaryMap<Register, PackedOption<Node>>,
     rows: EntityBitMatrix<Node, Node>,
@@ -82,7 +81,6 @@ impl InterferenceGraph {
         }
         let rows = EntityBitMatrix::new(registers.len(), registers.len());
         Self {
-            file,
             registers,
             nodes,
             rows,
@@ -123,11 +121,6 @@ impl InterferenceGraph {
                 self.rows.insert(neighbor, node);
             }
         }
-    }
-
-    /// Returns the file.
-    pub fn file(&self) -> RegisterFile {
-        self.file
     }
 
     /// Returns the registers of the graph, those without neighbors included.
