@@ -14,7 +14,6 @@ nvidia-cuda-nvcc; `check` does without it if there is none.
 import argparse
 import concurrent.futures
 import functools
-import os
 import subprocess
 import sys
 import tempfile
