@@ -1,18 +1,16 @@
 //! The steps for one function at one stage.
 
-use crate::entity::Register;
-use crate::graph::Traversal;
+mod messages;
+
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
-use crate::ori::analysis::uninitialized_registers;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
-use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
+use crate::ori::{ControlFlow, Function, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{
-    Manager, PhaseOptions, PhaseResult, Remark, RemarkKind, StageEffects, Statistics, may_have_unread_stores,
-    unread_stores,
+    Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
 };
 use crate::plan::Plan;
 use crate::report::{takes_min_blocks, wants_min_blocks};
@@ -135,7 +133,7 @@ pub fn run(
         ..Work::default()
     };
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
-        work.remarks.push(left_alone());
+        work.remarks.push(messages::left_alone());
     }
     if !steps.need_function() {
         return Ok(work);
@@ -150,7 +148,7 @@ pub fn run(
     write_dot(&function, snapshot, options)?;
     if steps.sets_min_blocks && sets_min_blocks(snapshot, &function, options) {
         work.directives.sets_min_blocks = true;
-        work.remarks.push(min_blocks_set());
+        work.remarks.push(messages::min_blocks_set());
     }
     match change {
         Change::None => {
@@ -259,10 +257,10 @@ impl Steps {
             .then(|| LiveRangeCalc::shared(|engine| engine.analyze(snapshot)));
         let uninitialized = intervals
             .as_ref()
-            .map(|intervals| uninitialized_warning(function, intervals));
+            .map(|intervals| messages::uninitialized_warning(function, intervals));
         let unread_stores = self
             .warns_of_unread_stores
-            .then(|| unread_stores_warning(function, snapshot));
+            .then(|| messages::unread_stores_warning(function, snapshot));
         let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
         (warnings.collect(), intervals)
     }
@@ -335,7 +333,7 @@ fn optimize(
         };
         if let Some(reason) = worsening(weighted_before, after, snapshot, options) {
             work.is_changed = false;
-            work.remarks.push(taken_back(&reason));
+            work.remarks.push(messages::taken_back(&reason));
             if let Some(effects) = &mut work.effects {
                 effects.taken_back = Some(reason);
             }
@@ -375,7 +373,7 @@ fn validate(
         return Ok(Change::Kept);
     }
     work.is_changed = false;
-    work.remarks.push(not_proved(&doubt));
+    work.remarks.push(messages::not_proved(&doubt));
     if let Some(effects) = &mut work.effects {
         effects.taken_back = Some(format!("the validator cannot prove the change: {doubt}"));
     }
@@ -402,28 +400,6 @@ fn worsening(
     after.worse_than(before)
 }
 
-/// Returns the remark on a function that has enough registers.
-fn left_alone() -> Remark {
-    Remark {
-        kind: RemarkKind::Missed,
-        phase: "profile",
-        name: "EnoughRegisters",
-        instruction: None,
-        message: "the function stays as it is: it has enough registers (-oriel-least-pressure)".to_owned(),
-    }
-}
-
-/// Returns the remark on a function that its phases made worse.
-fn taken_back(reason: &str) -> Remark {
-    Remark {
-        kind: RemarkKind::Missed,
-        phase: "profile",
-        name: "NeverWorse",
-        instruction: None,
-        message: format!("the function stays as it is: {reason}"),
-    }
-}
-
 /// True if a kernel that can be marked with `.minnctapersm 1` is to be.
 fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Options) -> bool {
     match options.min_blocks() {
@@ -431,80 +407,6 @@ fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Optio
         MinBlocks::WhereNeeded => wants_min_blocks(snapshot, function),
         MinBlocks::Always => true,
     }
-}
-
-/// Returns the remark on a kernel that gets `.minnctapersm 1`.
-fn min_blocks_set() -> Remark {
-    Remark {
-        kind: RemarkKind::Passed,
-        phase: "profile",
-        name: "MinBlocks",
-        instruction: None,
-        message:
-            "marked with .minnctapersm 1: without a number of blocks ptxas may give it only a few registers"
-                .to_owned(),
-    }
-}
-
-/// Returns the remark on a function whose change was not proved.
-fn not_proved(doubt: &str) -> Remark {
-    Remark {
-        kind: RemarkKind::Missed,
-        phase: "validator",
-        name: "NotProved",
-        instruction: None,
-        message: format!("the function stays as it is, since its change is not proved: {doubt}"),
-    }
-}
-
-/// The most registers that a message names.
-const NAMED_REGISTERS: usize = 8;
-
-fn uninitialized_warning(function: &Function, intervals: &LiveIntervals) -> Option<String> {
-    let registers: Vec<Register> = if intervals.unreached().is_empty() {
-        let entry = function.entry();
-        let registers = intervals.registers();
-        registers.filter(|&it| intervals.is_live_in(it, entry)).collect()
-    } else {
-        // Intervals ignore these reads.
-        let flow = ControlFlow::analyze(function, Traversal::default());
-        uninitialized_registers(function, &Liveness::compute(function, &flow))
-    };
-    if registers.is_empty() {
-        return None;
-    }
-    let mut names: Vec<String> = registers
-        .iter()
-        .take(NAMED_REGISTERS)
-        .map(|register| format!("%{}", register.as_u32()))
-        .collect();
-    if registers.len() > NAMED_REGISTERS {
-        names.push("...".to_owned());
-    }
-    Some(format!(
-        "Found {} potentially uninitialized register(s) in function {}: {}",
-        registers.len(),
-        function.info.name,
-        names.join(", ")
-    ))
-}
-
-fn unread_stores_warning(function: &Function, snapshot: &Snapshot<'_>) -> Option<String> {
-    let stores = unread_stores(function);
-    let first = stores.first()?;
-    let place = function
-        .origin(*first)
-        .and_then(|instruction| snapshot.instruction(instruction).location())
-        .map(|location| {
-            let record = snapshot.location(location);
-            format!(", the first at {}:{}", snapshot.string(record.file), record.line)
-        });
-    Some(format!(
-        "Found {} store(s) to local memory that nothing reads in function {}{}",
-        stores.len(),
-        function.info.name,
-        place.unwrap_or_default()
-    ))
 }
 
 /// Runs the phases on a function, and measures their effects if requested. Returns whether one
