@@ -1,18 +1,16 @@
 //! Changes to a function. Each keeps the lists of definitions and uses consistent.
 
-use super::function::{
-    AccessId, BlockData, Constant, Function, Instruction, InstructionData, InstructionFlags, MemoryAccess,
-    RegisterData, RegisterFile, Slot, SlotData, Special,
-};
+mod entities;
+mod instruction_builder;
+
+pub use instruction_builder::InstructionBuilder;
+
+use super::function::{Function, Instruction, InstructionData, InstructionFlags, Slot, SlotData};
 use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::operation::{Operation, OperationFlags};
 use super::types::DataType;
-use oriel_engine::entity::{
-    Block, EntityRef, FrameObject, Instruction as MachineInstruction, Opcode, PackedOption, Register,
-    RegisterClass,
-};
-use oriel_engine::snapshot::abi::ConstantKind;
+use oriel_engine::entity::{Block, EntityRef, PackedOption, Register};
 
 /// A position between instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,129 +23,6 @@ pub enum Position {
     Start(Block),
     /// At the end of a block.
     End(Block),
-}
-
-/// An instruction to create. Build one from an operation and everything that differs from the
-/// default:
-///
-/// ```
-/// use oriel_ori::{DataType, InstructionBuilder, Operation};
-/// let add = InstructionBuilder::new(Operation::Iadd, DataType::B32);
-/// ```
-#[derive(Clone, Debug)]
-pub struct InstructionBuilder {
-    pub(super) operation: Operation,
-    pub(super) data_type: DataType,
-    pub(super) source_type: DataType,
-    pub(super) modifiers: Modifiers,
-    pub(super) results: smallvec::SmallVec<[Operand; 2]>,
-    pub(super) sources: smallvec::SmallVec<[Operand; 4]>,
-    pub(super) flags: InstructionFlags,
-    pub(super) origin: Option<MachineInstruction>,
-    pub(super) origin_count: u32,
-    pub(super) opcode: Option<Opcode>,
-    pub(super) access: Option<AccessId>,
-}
-
-impl InstructionBuilder {
-    /// Creates an instruction without operands.
-    pub fn new(operation: Operation, data_type: DataType) -> Self {
-        Self {
-            operation,
-            data_type,
-            source_type: DataType::None,
-            modifiers: Modifiers::default(),
-            results: smallvec::SmallVec::new(),
-            sources: smallvec::SmallVec::new(),
-            flags: InstructionFlags::NEW,
-            origin: None,
-            origin_count: 0,
-            opcode: None,
-            access: None,
-        }
-    }
-
-    /// Copies an instruction without its results.
-    pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
-        let data = &function.instructions[instruction];
-        let made = InstructionFlags::NEW | InstructionFlags::CLONE;
-        let flags = if data.flags.intersects(made) {
-            data.flags
-        } else {
-            (data.flags - InstructionFlags::EDITED) | InstructionFlags::CLONE
-        };
-        Self {
-            operation: data.operation,
-            data_type: data.data_type,
-            source_type: data.source_type,
-            modifiers: data.modifiers,
-            results: smallvec::SmallVec::new(),
-            sources: function.sources(instruction).iter().collect(),
-            flags,
-            origin: data.origin.expand(),
-            origin_count: data.origin_count,
-            opcode: data.opcode.expand(),
-            access: data.access.expand(),
-        }
-    }
-
-    /// Sets a type of sources or memory that differs from that of the result.
-    #[must_use]
-    pub fn source_type(mut self, source_type: DataType) -> Self {
-        self.source_type = source_type;
-        self
-    }
-
-    /// Sets the modifiers.
-    #[must_use]
-    pub fn modifiers(mut self, modifiers: Modifiers) -> Self {
-        self.modifiers = modifiers;
-        self
-    }
-
-    /// Adds a result.
-    #[must_use]
-    pub fn result(mut self, result: Operand) -> Self {
-        self.results.push(result);
-        self
-    }
-
-    /// Adds a source.
-    #[must_use]
-    pub fn source(mut self, source: Operand) -> Self {
-        self.sources.push(source);
-        self
-    }
-
-    /// Returns the operation.
-    pub fn operation(&self) -> Operation {
-        self.operation
-    }
-
-    /// Returns the width of its type or of its source type, whichever is more.
-    pub fn widest_bits(&self) -> u32 {
-        self.data_type.bits().max(self.source_type.bits())
-    }
-
-    /// Returns the sources so far.
-    pub fn sources(&self) -> &[Operand] {
-        &self.sources
-    }
-
-    /// Replaces the sources.
-    #[must_use]
-    pub fn with_sources(mut self, sources: &[Operand]) -> Self {
-        self.sources = smallvec::SmallVec::from_slice(sources);
-        self
-    }
-
-    /// Replaces a machine instruction: takes its location, flags and memory operands.
-    #[must_use]
-    pub fn in_place_of(mut self, origin: Option<MachineInstruction>) -> Self {
-        self.origin = origin;
-        self.origin_count = u32::from(origin.is_some());
-        self
-    }
 }
 
 /// Instructions.
@@ -468,186 +343,6 @@ impl Function {
     }
 }
 
-/// Registers, constants, blocks.
-impl Function {
-    /// Creates a register of the same kind as another.
-    ///
-    /// # Panics
-    /// There are as many registers as operand words can number.
-    pub fn create_register_like(&mut self, model: Register) -> Register {
-        let RegisterData {
-            file, bits, class, ..
-        } = self.registers[model];
-        self.create_register(file, bits, class.expand())
-    }
-
-    /// Creates a register.
-    ///
-    /// # Panics
-    /// There are as many registers as operand words can number.
-    pub fn create_register(
-        &mut self,
-        file: RegisterFile,
-        bits: u16,
-        class: Option<RegisterClass>,
-    ) -> Register {
-        assert!(
-            self.registers.len() < Operand::INDEX_LIMIT,
-            "a function has at most 2^24 registers"
-        );
-        self.registers.push(RegisterData {
-            file,
-            bits,
-            class: class.into(),
-            definitions: PackedOption::default(),
-            uses: PackedOption::default(),
-        })
-    }
-
-    /// Returns the operand for an integer.
-    pub fn integer_operand(&mut self, value: i64) -> Operand {
-        Operand::immediate(value).unwrap_or_else(|| self.constant_operand(Constant::Integer(value)))
-    }
-
-    /// Returns the operand for a binary32.
-    pub fn single_operand(&mut self, value: f32) -> Operand {
-        self.constant_operand(Constant::Bits {
-            kind: ConstantKind::Single,
-            bits: 32,
-            low: u64::from(value.to_bits()),
-            high: 0,
-        })
-    }
-
-    /// Returns the operand for a binary64.
-    pub fn double_operand(&mut self, value: f64) -> Operand {
-        self.constant_operand(Constant::Bits {
-            kind: ConstantKind::Double,
-            bits: 64,
-            low: value.to_bits(),
-            high: 0,
-        })
-    }
-
-    /// Returns the operand for a constant.
-    pub fn constant_operand(&mut self, constant: Constant) -> Operand {
-        let constants = &mut self.constants;
-        let id = *self
-            .constant_ids
-            .entry(constant)
-            .or_insert_with(|| constants.push(constant));
-        Operand::constant(id)
-    }
-
-    /// Returns the operand for something that the machine function describes.
-    pub fn special_operand(&mut self, special: Special) -> Operand {
-        let specials = &mut self.specials;
-        let id = *self
-            .special_ids
-            .entry(special)
-            .or_insert_with(|| specials.push(special));
-        Operand::special(id)
-    }
-
-    /// Removes an object from the stack.
-    ///
-    /// # Panics
-    /// There is no such object, or it is removed already. The verifier checks that nothing uses it
-    /// any more.
-    pub fn remove_stack_object(&mut self, object: FrameObject) {
-        let data = &mut self.stack_objects[object];
-        assert!(!data.is_removed, "{object} was removed already");
-        data.is_removed = true;
-    }
-
-    /// Returns the row of a memory access, adding it if necessary.
-    pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
-        let accesses = &mut self.accesses;
-        *self
-            .access_ids
-            .entry(access)
-            .or_insert_with(|| accesses.push(access))
-    }
-
-    /// Creates a block that is not in the layout yet.
-    pub fn create_block(&mut self, origin: Option<Block>) -> Block {
-        assert!(
-            self.blocks.len() < Operand::INDEX_LIMIT,
-            "a function has at most 2^24 blocks"
-        );
-        let label = origin.map_or(self.blocks.len() as u32, |origin| self.blocks[origin].label);
-        // For a new block, LLVM knows only its own origin.
-        let origin = origin.map(|origin| self.blocks[origin].origin.unwrap_or(origin));
-        self.blocks.push(BlockData {
-            label,
-            origin,
-            ..BlockData::default()
-        })
-    }
-
-    /// Inserts a block into the layout, after another or at the end.
-    ///
-    /// # Panics
-    /// It is in the layout already, or the other is not.
-    pub fn place_block(&mut self, block: Block, after: Option<Block>) {
-        assert!(!self.blocks[block].is_placed, "{block} is in the layout already");
-        self.edits.note_placement();
-        self.blocks[block].is_placed = true;
-        match after {
-            None => self.layout.push(block),
-            Some(anchor) => {
-                let index = self.layout.iter().position(|&placed| placed == anchor);
-                self.layout
-                    .insert(index.expect("the other block is in the layout") + 1, block);
-            }
-        }
-    }
-
-    /// Sets how often control reaches a block; zero if unknown.
-    pub fn set_frequency(&mut self, block: Block, frequency: u64) {
-        self.blocks[block].frequency = frequency;
-    }
-
-    /// Reorders the blocks.
-    ///
-    /// # Panics
-    /// The order does not consist of the blocks of the layout, the entry first.
-    pub fn set_layout(&mut self, order: Vec<Block>) {
-        assert_eq!(order.first(), self.layout.first(), "the entry stays first");
-        assert_eq!(order.len(), self.layout.len(), "an order has every block once");
-        for &block in &self.layout {
-            self.blocks[block].is_placed = false;
-        }
-        for &block in &order {
-            assert!(!self.blocks[block].is_placed, "{block} is in the order twice");
-            self.blocks[block].is_placed = true;
-        }
-        assert!(
-            self.layout.iter().all(|&block| self.blocks[block].is_placed),
-            "a block is missing"
-        );
-        self.layout = order;
-        self.edits.note_placement();
-    }
-
-    /// Removes blocks with everything in them.
-    ///
-    /// # Panics
-    /// The entry is among them.
-    pub fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
-        assert!(!is_removed(self.entry()), "the entry cannot be removed");
-        self.edits.note_placement();
-        let layout = std::mem::take(&mut self.layout);
-        for &block in layout.iter().filter(|&&block| is_removed(block)) {
-            while let Some(instruction) = self.first(block) {
-                self.remove(instruction);
-            }
-            self.blocks[block].is_placed = false;
-        }
-        self.layout = layout.into_iter().filter(|&block| !is_removed(block)).collect();
-    }
-}
-
 /// The lists of definitions and uses.
 impl Function {
     fn attach_operands(&mut self, instruction: Instruction) {
@@ -716,7 +411,7 @@ impl Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FunctionInfo, OperandKind};
+    use crate::{FunctionInfo, OperandKind, RegisterFile};
     use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 
     fn function() -> (Function, Block) {
