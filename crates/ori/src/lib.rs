@@ -24,7 +24,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `function/`, `edit.rs` | blocks, instructions, operands, registers: queries and changes |
+//! | `function/`, `edit.rs`, `edit/` | blocks, instructions, operands, registers: queries and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `liveness.rs` | registers live at block boundaries |
