@@ -50,11 +50,11 @@ pub struct Work {
 /// What the function's PTX tells ptxas besides its instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// True if the kernel is to be marked with `.minnctapersm 1`.
+    /// True if the kernel gets the mark `.minnctapersm 1`.
     pub sets_min_blocks: bool,
     /// The limit that `.maxnreg` sets.
     pub max_registers: Option<u32>,
-    /// The loops that are to be marked with `.pragma "nounroll"`.
+    /// The loops that get the mark `.pragma "nounroll"`.
     pub rolled_loops: RolledLoops,
 }
 
@@ -400,7 +400,7 @@ fn worsening(
     after.worse_than(before)
 }
 
-/// True if a kernel that can be marked with `.minnctapersm 1` is to be.
+/// Decides whether a kernel that may have the mark `.minnctapersm 1` gets it.
 fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Options) -> bool {
     match options.min_blocks() {
         MinBlocks::Off => false,

@@ -16,15 +16,15 @@ use crate::snapshot::abi::Stage;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Functions with more registers are exported whole at once: most of them have pressure, and what
-/// decides that would have to be exported twice.
+/// Functions with more registers are exported whole at once. Most of them have pressure, and their
+/// live ranges, which tell so, would be exported twice.
 const MOST_REGISTERS: u32 = 384;
 
 /// `OrielScope`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OrielScope {
-    /// Nothing is to be done.
+    /// Nothing: the function stays as it is.
     Nothing = 0,
     /// Its live ranges decide whether anything is.
     Pressure = 1,

@@ -6,8 +6,8 @@ use super::operand::Operand;
 use oriel_engine::entity::{Block, Instruction as MachineInstruction};
 use smallvec::SmallVec;
 
-/// Edits of a function since a state to which it can be brought back. All edits from then on are to
-/// be made here.
+/// The edits of a function since a state to which it can return. Make every edit after that state
+/// through this type.
 #[derive(Debug, Default)]
 pub struct Trial {
     steps: Vec<Step>,
@@ -19,14 +19,14 @@ enum Step {
     SetSource {
         instruction: Instruction,
         number: usize,
-        /// What it was.
+        /// The source before.
         operand: Operand,
         flags: InstructionFlags,
     },
     Remove {
         instruction: Instruction,
         block: Block,
-        /// What followed in the block.
+        /// The instruction that followed in the block.
         next: Option<Instruction>,
         merged: SmallVec<[MachineInstruction; 2]>,
     },

@@ -25,7 +25,7 @@ use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{Function, Operation};
 use smallvec::SmallVec;
 
-/// How many times less often than another a block runs that is cold beside it.
+/// A block is cold beside another one if it runs at least so many times less often.
 pub const HOT_RATIO: u64 = 100;
 
 /// Returns the rarely executed blocks.

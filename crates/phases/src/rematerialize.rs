@@ -124,7 +124,7 @@ fn peaks_of_blocks(function: &Function, context: &mut PhaseContext<'_>) -> Vec<(
         .collect()
 }
 
-/// What was done to a function.
+/// The changes made to a function.
 #[derive(Default)]
 struct Done {
     trial: Trial,
@@ -180,7 +180,7 @@ struct Uses {
     kept: Vec<Block>,
 }
 
-/// A block in which a value is to be recomputed.
+/// A block in which a value should be recomputed.
 struct Place {
     block: Block,
     /// The uses that get the copy.
@@ -188,8 +188,8 @@ struct Place {
     expression: Expression,
 }
 
-/// Finds the places where values are to be recomputed. Liveness and the full blocks are those before
-/// the phase; the uses are the current ones.
+/// Finds the places where values should be recomputed. Liveness and the full blocks are those
+/// before the phase; the uses are the current ones.
 struct PlaceSearch<'a> {
     flow: &'a ControlFlow,
     liveness: &'a Liveness,
@@ -235,7 +235,7 @@ impl<'a> PlaceSearch<'a> {
         }
     }
 
-    /// Returns where a value is to be recomputed; none if nowhere.
+    /// Returns the places where a value should be recomputed, or none if it should be nowhere.
     fn places(
         &mut self,
         function: &Function,

@@ -16,7 +16,7 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// What a stream is for: each use has its own stream, so that a choice added to one leaves the
+/// The use of a stream. Each use has its own stream, so that a choice added to one leaves the
 /// others as they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -24,7 +24,7 @@ pub enum Stream {
     Graph = 1,
     /// Instructions of generated functions.
     Body = 2,
-    /// What makes a generated function well formed.
+    /// Repairs that make a generated function well formed.
     Repair = 3,
     /// Text that is damaged.
     Text = 4,

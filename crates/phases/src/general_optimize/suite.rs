@@ -81,7 +81,7 @@ impl Suite {
         record: &mut Record,
     ) -> bool {
         let mut is_changed = false;
-        // What the predicates' sub-pass collected, if it changed nothing.
+        // The predicates' sub-pass leaves these if it changed nothing.
         let mut conditions = None;
         for sub_pass in SubPasses::all().iter() {
             if !self.due.contains(sub_pass) {

@@ -3,9 +3,9 @@
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, RegisterFile, Special, units_of};
 
-/// How many 32-bit units of ptxas' registers each register takes: none for a predicate, or if ptxas
-/// has its value as an operand, as for immediates, addresses of variables and parameters of
-/// kernels.
+/// The 32-bit units of ptxas' registers that each register takes. A predicate takes none; neither
+/// does a value that ptxas uses as an operand: an immediate, the address of a variable, a kernel's
+/// parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     /// By register.

@@ -5,7 +5,7 @@ use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
 use super::setting::{Setting, Variant};
 
-/// How many of the settings that help alone are tried together.
+/// The most settings that are tried together, of those that help alone.
 const TOGETHER: usize = 8;
 
 /// A variant with its result.
