@@ -26,6 +26,7 @@ use crate::ptxas::Ptxas;
 use crate::source::Source;
 use cache::Cache;
 use clap::{Args, Parser};
+use figures::Judgement;
 use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
@@ -173,6 +174,9 @@ pub struct Tuned {
     pub ptx: Option<Vec<u8>>,
 }
 
+/// Variants that have been tried, with their results.
+type Known = (Vec<Variant>, Vec<Result<Judgement, String>>);
+
 /// Tunes a module.
 ///
 /// # Errors
@@ -215,23 +219,24 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         settings.extend(setting::rolled_loops());
     }
     let progress = Progress::new(0, "variants");
-    let search_for = |function: Option<String>, workshop: &Workshop| {
+    let search_for = |function: Option<String>, known: &Known, workshop: &Workshop| {
         let mut settings = settings.clone();
         if arguments.limits {
             let registers = judged(&before, function.as_deref()).map(|(_, figures)| figures.registers);
             settings.extend(setting::limits(registers.max().unwrap_or(0)));
         }
         let mut search = Search::new(arguments.goal, arguments.tolerance, function, before.clone());
+        search.take(&known.0, &known.1);
         search.run(&settings, arguments.rounds, |variants| {
             progress.add(variants.len() as u64);
             workshop.judge_all(variants, || progress.step())
         });
         search
     };
+    workshop.end_at(deadline);
     let wants_ptx = arguments.output.is_some();
     let Some(path) = &arguments.save else {
-        workshop.end_at(deadline);
-        let search = search_for(arguments.function.clone(), &workshop);
+        let search = search_for(arguments.function.clone(), &Known::default(), &workshop);
         drop(progress);
         return Ok(Tuned {
             outcome: Outcome::of_module(arguments.goal, &search, &workshop),
@@ -240,6 +245,12 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
                 .transpose()?,
         });
     };
+    let of_module: Vec<Variant> = setting::OF_MODULE
+        .iter()
+        .map(|setting| Variant::default().with(setting))
+        .collect();
+    let results = workshop.judge_all(&of_module, || {});
+    let known = (of_module, results);
     // What cannot get closer to the goal comes last, and only if time is left.
     let (with_room, others): (Vec<_>, Vec<_>) =
         counting().partition(|(name, figures)| workshop.has_room(arguments.goal, name, figures));
@@ -253,7 +264,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
             workshop.end_at(
                 deadline.map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),
             );
-            searches.push(search_for(Some(name.to_owned()), &workshop));
+            searches.push(search_for(Some(name.to_owned()), &known, &workshop));
         }
     }
     drop(progress);

@@ -48,6 +48,14 @@ impl Search {
         }
     }
 
+    /// Takes variants that have been tried already, with their results.
+    pub fn take(&mut self, variants: &[Variant], results: &[Result<Judgement, String>]) {
+        let trials = variants.iter().cloned().zip(results.iter().cloned());
+        self.trials
+            .extend(trials.map(|(variant, result)| Trial { variant, result }));
+        self.best = self.index_of_best_for(self.function.as_deref());
+    }
+
     /// Tries settings for a number of rounds; `judge_all` gets variants and returns their results.
     /// Those that it had no time for are errors.
     pub fn run(
@@ -75,15 +83,12 @@ impl Search {
                     untried.push(variant);
                 }
             }
+            let best = self.best;
             let results = judge_all(&untried);
-            let trials = untried.into_iter().zip(results);
-            self.trials
-                .extend(trials.map(|(variant, result)| Trial { variant, result }));
-            let best = self.index_of_best_for(self.function.as_deref());
+            self.take(&untried, &results);
             if best == self.best {
                 break;
             }
-            self.best = best;
         }
     }
 

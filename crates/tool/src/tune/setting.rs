@@ -15,6 +15,10 @@ const ORDERS: std::ops::RangeInclusive<u32> = 1..=7;
 /// The number of the random order.
 const RANDOM_ORDER: u32 = 8;
 
+/// The settings that are tried on a whole module before its kernels are tuned one by one: LLVM alone,
+/// so that no kernel gets worse than that, and what helps most kernels.
+pub const OF_MODULE: [Setting; 2] = [Setting::Off, Setting::Profile("ptxas")];
+
 /// LLVM's own instruction orders to try, as its options; by default NVPTX keeps source order.
 const LLVM_ORDERS: [(&str, &str); 3] = [
     ("pre-RA-sched", "list-burr"),
@@ -103,7 +107,7 @@ impl Setting {
 pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     // Time may be short, and of 41 kernels that were looked at and for which a setting helped, 36 had
     // the most of the profile or of an order.
-    let mut settings = vec![Setting::Off, Setting::Profile("ptxas")];
+    let mut settings = OF_MODULE.to_vec();
     settings.extend(ORDERS.map(|number| Setting::Order { number, seed: 0 }));
     settings.extend((0..random_orders).map(|seed| Setting::Order {
         number: RANDOM_ORDER,
