@@ -187,10 +187,7 @@ pub fn count_instructions(snapshot: &Snapshot<'_>) -> usize {
 /// # Errors
 /// If it cannot be written as JSON.
 pub fn line(report: &FunctionReport<'_>) -> Result<String, String> {
-    /// Room for the line of a function without warnings, so that it does not grow field by field.
-    const USUAL_BYTES: usize = 2048;
-    let mut line = Vec::with_capacity(USUAL_BYTES);
-    serde_json::to_writer(&mut line, report).map_err(|error| error.to_string())?;
-    line.push(b'\n');
-    String::from_utf8(line).map_err(|error| error.to_string())
+    let mut line = serde_json::to_string(report).map_err(|error| error.to_string())?;
+    line.push('\n');
+    Ok(line)
 }

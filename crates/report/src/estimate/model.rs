@@ -206,8 +206,8 @@ fn only(cause: Cause, registers: f64) -> Reasons {
 }
 
 impl Errors<'_> {
-    /// Returns the estimate for a function that needs `needed` registers, or about `likely` as whole
-    /// numbers go.
+    /// Returns the estimate for a function that needs `needed` registers; `likely` is the count that
+    /// is said.
     fn estimate(
         &self,
         features: &Features,

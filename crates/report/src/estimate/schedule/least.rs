@@ -33,15 +33,12 @@ impl BlockGraph {
         }
         let mut order = Vec::with_capacity(count);
         let growth = |&(_, &node): &(usize, &u32), is_live: &[bool]| self.growth_before(node, is_live);
-        while let Some((place, &best)) = match ready.latest[..] {
-            // There is nothing to compare.
-            [_] => ready.latest.iter().enumerate().next(),
-            _ => ready
-                .latest
-                .iter()
-                .enumerate()
-                .min_by_key(|it| growth(it, &is_live)),
-        } {
+        while let Some((place, &best)) = ready
+            .latest
+            .iter()
+            .enumerate()
+            .min_by_key(|it| growth(it, &is_live))
+        {
             ready.remove(place);
             let node = &self.nodes[best as usize];
             is_live[node.defined()].fill(false);
