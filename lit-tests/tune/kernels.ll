@@ -25,6 +25,14 @@
 ; RUN: FileCheck %s --check-prefix=PTX --input-file=%t.ptx
 ; PTX-COUNT-3: .entry
 
+; A kernel that cannot be judged alone is judged with the others.
+; RUN: rm -f %t.calls
+; RUN: env REFUSE=together CALLS=%t.calls LLVM_PTXAS_EXECUTABLE=%S/Inputs/entries.sh %oriel tune --sm 80 --no-cache --save %t.refused %s | FileCheck %s --check-prefix=REFUSED
+; REFUSED: together{{ +}}20 -> 18{{ +}}0
+; RUN: FileCheck %s --check-prefix=REFUSED-CALLS --input-file=%t.calls --match-full-lines
+;      REFUSED-CALLS: together
+; REFUSED-CALLS-NEXT: apart together shared
+
 ; Without time every kernel keeps the options given.
 ; RUN: env LLVM_PTXAS_EXECUTABLE=%S/Inputs/entries.sh %oriel tune --sm 80 --no-cache --time 0 --save %t.none %s | FileCheck %s --check-prefix=TIME
 ; TIME: 3 variants, 1 different

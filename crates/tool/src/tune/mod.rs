@@ -259,7 +259,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         for (number, &(name, _)) in part.iter().enumerate() {
             let now = Instant::now();
             if deadline.is_none_or(|end| now < end) {
-                workshop.narrow_to(name, &before)?;
+                workshop.narrow_to(name, &before);
             }
             workshop.end_at(
                 deadline.map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),

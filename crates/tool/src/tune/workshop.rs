@@ -135,27 +135,31 @@ impl Workshop {
     }
 
     /// Leaves all kernels but one out of what is compiled and judged from now on, if that one gets the
-    /// same figures then. `before` has the figures of all, with the given options.
-    ///
-    /// # Errors
-    /// If the module cannot be compiled or judged.
-    pub fn narrow_to(&mut self, kernel: &str, before: &Judgement) -> Result<(), String> {
+    /// same figures then; else the whole module is, as also where the kernel alone cannot be compiled
+    /// or judged. `before` has the figures of all, with the given options.
+    pub fn narrow_to(&mut self, kernel: &str, before: &Judgement) {
+        self.narrowed = self.alone(kernel, before);
+        if self.narrowed.is_none() {
+            return;
+        }
+        let alone = self.judge_with(self.base.clone());
+        if !alone.is_ok_and(|alone| alone.get(kernel) == before.get(kernel)) {
+            self.narrowed = None;
+        }
+    }
+
+    /// Returns the module without the other kernels; none if there are none, or they cannot be removed.
+    fn alone(&self, kernel: &str, before: &Judgement) -> Option<Source> {
         let others: Vec<String> = before.keys().filter(|&name| name != kernel).cloned().collect();
-        self.narrowed = None;
         if others.is_empty() {
-            return Ok(());
+            return None;
         }
         let content = self.file.with_module(|module| {
             self.compiler.remove(module, &others)?;
             Ok(module.write_bitcode_to_memory().as_slice().to_vec())
-        })?;
+        });
         let name = self.file.to_string();
-        self.narrowed = Some(Source::Memory { name, content });
-        let alone = self.judge_with(self.base.clone())?;
-        if alone.get(kernel) != before.get(kernel) {
-            self.narrowed = None;
-        }
-        Ok(())
+        content.ok().map(|content| Source::Memory { name, content })
     }
 
     /// Compiles and judges the whole module again.
