@@ -23,6 +23,7 @@ use super::operation::Operation;
 use super::types::DataType;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::graph::DominanceFrontier;
+use std::collections::HashMap;
 
 /// A variable to be promoted to registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -265,23 +266,26 @@ fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -
 }
 
 /// Replaces PHIs that choose between one value and themselves by that value. Returns how many
-/// remain. Each round except the last removes one.
+/// remain. A PHI is looked at again whenever one of its values was replaced.
 fn remove_trivial_phis(function: &mut Function, joins: &[Join]) -> usize {
-    let mut left: Vec<&Join> = joins.iter().collect();
-    loop {
-        let before = left.len();
-        left.retain(|join| match only_value(function, join) {
-            None => true,
-            Some(value) => {
-                function.replace_uses(join.result, value);
-                function.remove(join.phi);
-                false
-            }
-        });
-        if left.len() == before {
-            return before;
+    let joins: HashMap<Instruction, &Join> = joins.iter().map(|join| (join.phi, join)).collect();
+    let mut pending: Vec<Instruction> = joins.keys().copied().collect();
+    pending.sort_unstable();
+    let mut left = joins.len();
+    while let Some(phi) = pending.pop() {
+        let join = joins[&phi];
+        if function.block_of(phi).is_none() {
+            continue;
+        }
+        if let Some(value) = only_value(function, join) {
+            let users = function.uses(join.result).map(|(user, _)| user);
+            pending.extend(users.filter(|&user| user != phi && joins.contains_key(&user)));
+            function.replace_uses(join.result, value);
+            function.remove(phi);
+            left -= 1;
         }
     }
+    left
 }
 
 fn only_value(function: &Function, join: &Join) -> Option<Operand> {
