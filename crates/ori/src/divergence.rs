@@ -48,10 +48,11 @@ use super::modifiers::{AddressSpace, ModifierFlags, Ordering, SpecialRegister, V
 use super::operand::{Operand, OperandKind};
 use super::operation::Operation;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};
-use oriel_engine::graph::{ComponentSearch, Loop, NodeSet, Position, PostDominatorTree};
+use oriel_engine::graph::{ComponentSearch, Loop, Position, PostDominatorTree};
 use oriel_engine::snapshot::abi::{FunctionFlags, MemoryFlags, Stage};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// The divergent registers, uses and branches of a function.
 #[derive(Clone, Debug)]
@@ -231,6 +232,7 @@ struct Analysis<'a> {
     liveness: &'a Liveness,
     /// Computed at the first branch where lanes part.
     post_dominators: OnceCell<PostDominatorTree<Block>>,
+    several_valued: OnceCell<EntitySet<Register>>,
     found: Divergence,
     /// Registers that have become divergent and whose uses are still to be visited.
     pending: Vec<Register>,
@@ -252,6 +254,7 @@ impl<'a> Analysis<'a> {
             flow,
             liveness,
             post_dominators: OnceCell::new(),
+            several_valued: OnceCell::new(),
             found: Divergence {
                 registers: EntitySet::with_capacity(function.register_limit()),
                 late_uses: HashSet::new(),
@@ -268,12 +271,18 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// True for a register with one definition, which comes before every use: one that does not
-    /// leaves the register live into the function.
-    fn is_single_valued(&self, register: Register) -> bool {
-        let function = self.function;
-        function.unique_definition(register).is_some()
-            && !self.liveness.is_live_in(register, function.entry())
+    /// Returns the registers with several values: with several definitions, or with one that does
+    /// not come before every use, which leaves them live into the function.
+    fn several_valued(&self) -> &EntitySet<Register> {
+        self.several_valued.get_or_init(|| {
+            let (function, liveness) = (self.function, self.liveness);
+            let mut found = EntitySet::with_capacity(function.register_limit());
+            found.extend(function.registers().filter(|&register| {
+                function.unique_definition(register).is_none()
+                    || liveness.is_live_in(register, function.entry())
+            }));
+            found
+        })
     }
 
     /// Visits every instruction once.
@@ -459,14 +468,17 @@ impl<'a> Analysis<'a> {
                 self.visit(phi);
             }
         }
-        for register in liveness.live_in(join) {
-            let mut definitions = function.definitions(register);
-            if !self.is_single_valued(register)
-                && definitions.any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
-            {
-                self.mark(register);
-            }
-        }
+        let chosen: Vec<Register> = liveness
+            .live_in(join)
+            .filter(|&register| {
+                let mut definitions = function.definitions(register);
+                self.several_valued().contains(register)
+                    && !self.found.registers.contains(register)
+                    && definitions
+                        .any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
+            })
+            .collect();
+        chosen.into_iter().for_each(|register| self.mark(register));
     }
 
     /// Marks a loop that lanes leave at different times.
@@ -487,9 +499,11 @@ impl<'a> Analysis<'a> {
                     .iter()
                     .filter_map(Operand::as_register)
                 {
-                    if self.is_single_valued(register) {
+                    if !self.several_valued().contains(register) {
                         self.mark_uses_behind(left, register);
-                    } else if exits.iter().any(|&exit| self.liveness.is_live_in(register, exit)) {
+                    } else if !self.found.registers.contains(register)
+                        && exits.iter().any(|&exit| self.liveness.is_live_in(register, exit))
+                    {
                         self.mark(register);
                     }
                 }
@@ -574,7 +588,9 @@ struct Labels {
     reached: Vec<Block>,
     joins: Vec<Block>,
     is_join: EntitySet<Block>,
-    waiting: NodeSet<Position>,
+    /// Blocks that a label has reached, by their positions in reverse post-order. A branch usually
+    /// reaches few of a function's blocks, so nothing here takes time for the others.
+    waiting: BinaryHeap<Reverse<Position>>,
 }
 
 impl Labels {
@@ -583,14 +599,16 @@ impl Labels {
         for block in self.reached.drain(..) {
             self.label[block] = PackedOption::default();
         }
-        self.joins.clear();
-        self.is_join.clear();
-        self.waiting.reset(flow.order.len());
+        for block in self.joins.drain(..) {
+            self.is_join.remove(block);
+        }
         for &target in flow.graph.successors(branch) {
             self.arrive(flow, target, target);
         }
-        while let Some(position) = self.waiting.next(0) {
-            self.waiting.remove(position);
+        while let Some(Reverse(position)) = self.waiting.pop() {
+            if self.waiting.peek() == Some(&Reverse(position)) {
+                continue;
+            }
             let block = flow.order.node(position);
             if Some(block) == meeting || block == branch {
                 continue;
@@ -617,7 +635,7 @@ impl Labels {
             }
         }
         if let Some(position) = flow.order.position(block) {
-            self.waiting.insert(position);
+            self.waiting.push(Reverse(position));
         }
     }
 
