@@ -21,10 +21,12 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import types
 from pathlib import Path
 
@@ -288,12 +290,20 @@ def in_process(path, target, arguments, pipe):
     for name, function, constants in kernels:
         child = os.fork()
         if child == 0:
+            # A group of its own, to which ptxas belongs as well.
+            os.setpgid(0, 0)
             try:
                 pipe.send((name, measured(function, constants, target, arguments.keep)))
             except BaseException as error:
                 pipe.send((name, {"failed": f"{type(error).__name__}: {error}"}))
             os._exit(0)
-        os.waitpid(child, 0)
+        end = time.monotonic() + arguments.seconds
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() > end:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                break
+            time.sleep(0.02)
     pipe.send(None)
 
 
@@ -304,7 +314,8 @@ def of_file(path, target, arguments):
     process.start()
     rows, names = [], []
     try:
-        while here.poll(arguments.seconds):
+        # The process ends each kernel's; only the file itself can keep it longer.
+        while here.poll(2 * arguments.seconds):
             message = here.recv()
             if message is None:
                 break

@@ -16,6 +16,7 @@
 ; CHECK: warning: indexed_array (sm_90)
 ; CHECK-NEXT: an index that is not constant keeps an array of 64 bytes in local memory
 ; CHECK-NEXT: cost: 64 bytes of memory a thread, and 3 accesses to it
+; CHECK-NEXT: remedy: if a loop counts the index, unroll it completely (#pragma unroll); otherwise use shared memory{{$}}
 ; CHECK: warning: unrolled (sm_90)
 ; CHECK-NEXT: ptxas is going to unroll this loop completely and to keep 256 elements of local arrays in registers
 ; CHECK-NEXT: cost: {{[0-9]+}} other registers are live at the peak, and a thread has 255

@@ -95,6 +95,15 @@ _COLUMNS = {
 }
 
 
+def _table(rows: list[list[str]]) -> str:
+    """Returns rows as lines of aligned columns, the first one to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join(text.ljust(width) if place == 0 else text.rjust(width)
+                  for place, (text, width) in enumerate(zip(row, widths)))
+        for row in rows)
+
+
 class Report(Sequence[FunctionReport]):
     """The reports on a module's functions, for each compute capability. A notebook shows the HTML page."""
 
@@ -141,11 +150,7 @@ class Report(Sequence[FunctionReport]):
         for function in self.functions:
             values = (getattr(function, field) for field in _COLUMNS)
             rows.append(["-" if value is None else str(value) for value in values])
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        return "\n".join(
-            "  ".join(text.ljust(width) if place == 0 else text.rjust(width)
-                      for place, (text, width) in enumerate(zip(row, widths)))
-            for row in rows)
+        return _table(rows)
 
     def _repr_html_(self) -> str:
         """Returns the page in a frame, so that its style and keyboard shortcuts do not affect the notebook."""
@@ -208,3 +213,13 @@ class Tuning:
         """The figures of each function before and after."""
         functions: list[dict[str, Any]] = self.fields["functions"]
         return functions
+
+    def __repr__(self) -> str:
+        figures = {"registers": "registers", "spill_bytes": "spilled", "warps": "warps", "code_size": "code"}
+        rows = [["function", *figures.values()]]
+        for function in self.functions:
+            before, after = function["before"], function["after"]
+            changes = ([str(each.get(figure, "-")) for each in (before, after)] for figure in figures)
+            rows.append([function["function"], *(" -> ".join(dict.fromkeys(change)) for change in changes)])
+        flags = " ".join(filter(None, (self.flags, self.llvm_flags)))
+        return f"{_table(rows)}\nflags: {flags or '(none is better than the given ones)'}"

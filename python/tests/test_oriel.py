@@ -135,6 +135,9 @@ def test_tuning_is_the_tools(kernel_file):
     assert tuned.fields == printed
     assert tuned.fields["judge"] == "estimate" and tuned.functions[0]["function"] == "scale"
     assert tuned.ptx == oriel.compile(kernel_file, 80, flags=tuned.flags).ptx
+    shown = repr(tuned).splitlines()
+    assert shown[0].split() == ["function", "registers", "spilled", "warps", "code"]
+    assert shown[1].split()[0] == "scale" and shown[-1].startswith("flags: ")
 
 
 @pytest.mark.parametrize(("call", "message"), [

@@ -3,7 +3,7 @@
 const RELIEF = {
   compute_behind: "unused here: compute later",
   keep_in_memory: "unused here: keep in memory",
-  compute_at_use: "compute where it is used",
+  compute_at_use: "compute at use",
 };
 
 /** A source line in few characters; line zero is code that the compiler made. */

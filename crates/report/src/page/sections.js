@@ -115,7 +115,16 @@ function place(code, row) {
   if (row === undefined) return "";
   const frame = code.frames(row)[0];
   if (frame?.line && frame.file === code.mainFile) return `line ${frame.line}`;
-  return frame?.line ? lineOf(frame) : `@${code.numbers[row]}`;
+  return frame?.line ? withoutMiddle(lineOf(frame)) : `@${code.numbers[row]}`;
+}
+
+/** Characters of a place that a column of the page has room for. */
+const PLACE_LENGTH = 16;
+
+/** A long text without its middle: the end of a place, its line, tells it from others. */
+function withoutMiddle(text) {
+  const tail = Math.floor(PLACE_LENGTH * 2 / 3);
+  return text.length <= PLACE_LENGTH ? text : `${text.slice(0, PLACE_LENGTH - tail - 1)}…${text.slice(-tail)}`;
 }
 
 /** The values at the peak, those first that most would be gained from, and the variables that take most. */

@@ -169,8 +169,7 @@ fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, acce
     let remedy = if is_copy {
         "pass the parameter by reference to the functions that the kernel calls with it, so that there is no copy"
     } else {
-        "if a loop counts the index, unroll it completely (#pragma unroll); otherwise use shared memory, or a chain of \
-         selects: -oriel-knob=ConvertMemoryToRegIndexedSizeLimit=BYTES"
+        "if a loop counts the index, unroll it completely (#pragma unroll); otherwise use shared memory"
     };
     let in_loops = accesses
         .iter()
