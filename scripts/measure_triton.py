@@ -314,7 +314,7 @@ def of_file(path, target, arguments):
     process.start()
     rows, names = [], []
     try:
-        # The process ends each kernel's; only the file itself can keep it longer.
+        # A kernel ends within the time; this limit is for the statements of the file.
         while here.poll(2 * arguments.seconds):
             message = here.recv()
             if message is None:

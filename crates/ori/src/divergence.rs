@@ -232,6 +232,7 @@ struct Analysis<'a> {
     liveness: &'a Liveness,
     /// Computed at the first branch where lanes part.
     post_dominators: OnceCell<PostDominatorTree<Block>>,
+    /// Computed at the first join or loop of divergent lanes.
     several_valued: OnceCell<EntitySet<Register>>,
     found: Divergence,
     /// Registers that have become divergent and whose uses are still to be visited.
@@ -468,17 +469,15 @@ impl<'a> Analysis<'a> {
                 self.visit(phi);
             }
         }
-        let chosen: Vec<Register> = liveness
-            .live_in(join)
-            .filter(|&register| {
-                let mut definitions = function.definitions(register);
-                self.several_valued().contains(register)
-                    && !self.found.registers.contains(register)
-                    && definitions
-                        .any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
-            })
-            .collect();
-        chosen.into_iter().for_each(|register| self.mark(register));
+        for register in liveness.live_in(join) {
+            let mut definitions = function.definitions(register);
+            if self.several_valued().contains(register)
+                && !self.found.registers.contains(register)
+                && definitions.any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
+            {
+                self.mark(register);
+            }
+        }
     }
 
     /// Marks a loop that lanes leave at different times.
@@ -588,8 +587,9 @@ struct Labels {
     reached: Vec<Block>,
     joins: Vec<Block>,
     is_join: EntitySet<Block>,
-    /// Blocks that a label has reached, by their positions in reverse post-order. A branch usually
-    /// reaches few of a function's blocks, so nothing here takes time for the others.
+    /// Blocks that a label has reached and that have not sent it on, by their positions in reverse
+    /// post-order; one may be here twice. A branch usually reaches few of a function's blocks, and a
+    /// set of all blocks would take time for the others.
     waiting: BinaryHeap<Reverse<Position>>,
 }
 

@@ -268,20 +268,18 @@ fn undefined_value(function: &mut Function, block: Block, data: &VariableData) -
 /// Replaces PHIs that choose between one value and themselves by that value. Returns how many
 /// remain. A PHI is looked at again whenever one of its values was replaced.
 fn remove_trivial_phis(function: &mut Function, joins: &[Join]) -> usize {
-    let joins: HashMap<Instruction, &Join> = joins.iter().map(|join| (join.phi, join)).collect();
-    let mut pending: Vec<Instruction> = joins.keys().copied().collect();
-    pending.sort_unstable();
+    let join_of: HashMap<Instruction, &Join> = joins.iter().map(|join| (join.phi, join)).collect();
     let mut left = joins.len();
-    while let Some(phi) = pending.pop() {
-        let join = joins[&phi];
-        if function.block_of(phi).is_none() {
+    let mut pending: Vec<&Join> = joins.iter().collect();
+    while let Some(join) = pending.pop() {
+        if function.block_of(join.phi).is_none() {
             continue;
         }
         if let Some(value) = only_value(function, join) {
             let users = function.uses(join.result).map(|(user, _)| user);
-            pending.extend(users.filter(|&user| user != phi && joins.contains_key(&user)));
+            pending.extend(users.filter_map(|user| join_of.get(&user).copied()));
             function.replace_uses(join.result, value);
-            function.remove(phi);
+            function.remove(join.phi);
             left -= 1;
         }
     }
@@ -387,6 +385,37 @@ bix3:
         assert_eq!(construct(&mut function, &[(1, 1), (2, 2)]), 1);
         let text = function.to_string();
         assert!(text.contains("PHI.b32 %1, bix1, %2, bix2"), "{text}");
+    }
+
+    /// The first and the third are trivial only once the second is gone.
+    #[test]
+    fn a_phi_that_becomes_trivial_by_another_is_removed() {
+        let mut function = parse_function(DIAMOND).unwrap();
+        let [from, other] = [1, 2].map(Block::from_u32);
+        let join = |function: &mut Function, result: Register, values: [Register; 2]| {
+            let new = InstructionBuilder::new(Operation::Phi, DataType::B32)
+                .result(function.register_operand(result))
+                .source(function.register_operand(values[0]))
+                .source(Operand::target(from))
+                .source(function.register_operand(values[1]))
+                .source(Operand::target(other));
+            let phi = function.insert(Position::Start(Block::from_u32(3)), new);
+            Join {
+                variable: Variable::from_u32(0),
+                phi,
+                result,
+                sources: Vec::new(),
+            }
+        };
+        let value = Register::from_u32(1);
+        let results: Vec<Register> = (0..3).map(|_| function.create_register_like(value)).collect();
+        let joins = [
+            join(&mut function, results[0], [value, results[1]]),
+            join(&mut function, results[1], [value, value]),
+            join(&mut function, results[2], [results[0], results[1]]),
+        ];
+        assert_eq!(remove_trivial_phis(&mut function, &joins), 0);
+        assert!(!function.to_string().contains("PHI"), "{function}");
     }
 
     #[test]

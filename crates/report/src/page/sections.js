@@ -115,10 +115,10 @@ function place(code, row) {
   if (row === undefined) return "";
   const frame = code.frames(row)[0];
   if (frame?.line && frame.file === code.mainFile) return `line ${frame.line}`;
-  return frame?.line ? withoutMiddle(lineOf(frame)) : `@${code.numbers[row]}`;
+  return frame?.line ? lineOf(frame) : `@${code.numbers[row]}`;
 }
 
-/** Characters of a place that a column of the page has room for. */
+/** Characters of a place that a narrow column has room for. */
 const PLACE_LENGTH = 16;
 
 /** A long text without its middle: the end of a place, its line, tells it from others. */
@@ -135,7 +135,7 @@ function fillAdvice(page) {
     const value = code.values[code.indexOf.get(register)];
     const uses = value.accesses.filter((it) => it.role === "r").map((it) => it.row);
     return {
-      cells: [`%${register}:${value.name}`, value.variables, String(value.units), RELIEF[relief] ?? "needed here", place(code, definitionBefore(value, peak.row)), place(code, uses[uses.length - 1])],
+      cells: [`%${register}:${value.name}`, value.variables, String(value.units), RELIEF[relief] ?? "needed here", withoutMiddle(place(code, definitionBefore(value, peak.row))), withoutMiddle(place(code, uses[uses.length - 1]))],
       attributes: {"data-register": register},
       action: () => page.select(peak.row ?? 0, value),
     };
@@ -153,14 +153,17 @@ function fillVariables(peak, code) {
     const row = definitionBefore(value, peak.row);
     const hasLine = row !== undefined && code.frames(row)[0]?.line > 0;
     const name = value.variables || (hasLine ? `from ${place(code, row)}` : "(no variable, no line)");
-    shares.set(name, (shares.get(name) ?? 0) + value.units);
+    const label = value.variables || !hasLine ? name : `from ${withoutMiddle(place(code, row))}`;
+    const share = shares.get(name) ?? {label, units: 0};
+    share.units += value.units;
+    shares.set(name, share);
   }
-  const sorted = [...shares].sort((one, other) => other[1] - one[1]);
-  const most = Math.max(1, ...shares.values());
-  byId("variables").replaceChildren(...sorted.slice(0, 24).map(([name, units]) => {
+  const sorted = [...shares].sort(([, one], [, other]) => other.units - one.units);
+  const most = Math.max(1, ...sorted.map(([, {units}]) => units));
+  byId("variables").replaceChildren(...sorted.slice(0, 24).map(([name, {label, units}]) => {
     const bar = element("i");
     bar.style.width = units / most * 100 + "%";
-    return element("div", {class: "share"}, element("span", {title: name}, name), element("span", {}, bar), element("span", {}, String(units)));
+    return element("div", {class: "share"}, element("span", {title: name}, label), element("span", {}, bar), element("span", {}, String(units)));
   }));
 }
 

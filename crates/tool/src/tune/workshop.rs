@@ -135,10 +135,10 @@ impl Workshop {
     }
 
     /// Leaves all kernels but one out of what is compiled and judged from now on, if that one gets the
-    /// same figures then; else the whole module is, as also where the kernel alone cannot be compiled
-    /// or judged. `before` has the figures of all, with the given options.
+    /// same figures then. If it gets others, or cannot be compiled or judged without the rest, the
+    /// whole module stays. `before` has the figures of all, with the given options.
     pub fn narrow_to(&mut self, kernel: &str, before: &Judgement) {
-        self.narrowed = self.alone(kernel, before);
+        self.narrowed = self.without_others(kernel, before);
         if self.narrowed.is_none() {
             return;
         }
@@ -149,7 +149,7 @@ impl Workshop {
     }
 
     /// Returns the module without the other kernels; none if there are none, or they cannot be removed.
-    fn alone(&self, kernel: &str, before: &Judgement) -> Option<Source> {
+    fn without_others(&self, kernel: &str, before: &Judgement) -> Option<Source> {
         let others: Vec<String> = before.keys().filter(|&name| name != kernel).cloned().collect();
         if others.is_empty() {
             return None;
