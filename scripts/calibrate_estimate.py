@@ -39,7 +39,8 @@ NOT_INPUTS = (
     "blocks", "loops", "largest_block", "innermost_nodes", "longest_block", "wide_nodes", "widest_result", "exchanges",
     "special_functions",
 )
-BASE = "peak_within_32"
+# Shares are of the order with loads first, or of LLVM's if that needs fewer; loads may take so many registers in any kernel.
+BASE, LLVM_ORDER, FREE_REGISTERS = "peak_within_32", "source_peak", 32
 # Registers beside those of the schedule, roughly; keeps ratios of small kernels from running wild.
 OFFSET = 6
 # Features in registers, which are also given as shares of the base.
@@ -97,7 +98,7 @@ class Table:
         # What spilled at the limit of the hardware would have liked more: as much as it moved, roughly, but no more than twice.
         wanted = np.minimum(self.registers + self.spilled / SPILLED_BYTES_OF_REGISTER, 2 * self.registers)
         self.target = np.log(np.where(self.is_free, wanted, self.registers))
-        base = np.maximum(self.column(BASE), 0) + np.float32(OFFSET)
+        base = np.minimum(self.column(BASE), np.maximum(self.column(LLVM_ORDER), np.float32(FREE_REGISTERS))) + np.float32(OFFSET)
         over_calls = CALL_REGISTERS + np.maximum(self.column("live_over_calls") - LIVE_WITHIN, 0)
         self.least = np.where(self.column("unknown_calls") > 0, over_calls, 0)
         peak, over = self.column("debug_peak") + DEBUG_OFFSET, self.column("debug_over_calls")

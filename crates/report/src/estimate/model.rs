@@ -18,6 +18,9 @@ use super::{Features, RegisterEstimate};
 /// Registers besides those of the schedule, counted on both sides of shares.
 const OFFSET: f32 = 6.0;
 
+/// Registers that loads may take in any kernel, since they cost no warps.
+const FREE_REGISTERS: f32 = 32.0;
+
 /// Registers of a kernel that calls an unknown function.
 const CALL_REGISTERS: f32 = 24.0;
 
@@ -119,11 +122,20 @@ impl Forest<'_> {
     }
 }
 
+/// Returns the registers that shares are counted in: those of the order with loads first, or of LLVM's
+/// order if that needs fewer. ptxas keeps LLVM's order where the others are worse, as in unrolled
+/// Fourier transforms.
+fn least_needed(features: &Features) -> f32 {
+    features
+        .peak_within_32
+        .min(features.source_peak.max(FREE_REGISTERS))
+}
+
 impl Model<'_> {
     /// Returns the inputs of the trees.
     fn inputs(&self, features: &Features) -> Vec<f32> {
         let values = features.values();
-        let base = features.peak_within_32.max(0.0) + OFFSET;
+        let base = least_needed(features) + OFFSET;
         let plain = self.inputs.iter().map(|&number| values[number]);
         let shares = self.shares.iter().map(|&number| (values[number] + OFFSET) / base);
         plain.chain(shares).collect()
