@@ -47,7 +47,7 @@ bool SnapshotExporter::run(MachineFunction &MF, OrielStage Stage,
   if (!ChainedRegisters.empty())
     Chains.run(MF.getRegInfo(), ChainedRegisters, RegisterOperands,
                InstructionPointers, ChainedOperands);
-  exportBaseSymbols();
+  exportBases();
   publish();
   lend(ChainedOperands, Snapshot.chained_operands,
        Snapshot.chained_operand_count);

@@ -21,8 +21,10 @@
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Transforms/Utils/UnrollLoop.h"
 
 using namespace llvm;
@@ -480,19 +482,46 @@ void CodeExporter::markChainedRegisters() {
     }
 }
 
-/// Finds the globals among the bases of memory operands, in a loop that can
-/// wait for several values at once.
-void CodeExporter::exportBaseSymbols() {
-  SmallVector<uint32_t, 64> Symbols;
-  bool AnyGlobal = false;
+/// True if the memory of a global is its own: not another global's by an
+/// alias, and not that which CUDA gives all arrays without a size.
+static bool hasOwnMemory(const GlobalValue &Global) {
+  const auto *Variable = dyn_cast<GlobalVariable>(&Global);
+  return Variable && !(Variable->isDeclaration() &&
+                       Variable->getAddressSpace() ==
+                           NVPTXAS::ADDRESS_SPACE_SHARED);
+}
+
+/// True if a base may be another address for each access. LLVM copies blocks
+/// behind others of the round before, and what a loop computes has another
+/// value there.
+static bool mayChange(const Value *Base) {
+  const auto *Computed = dyn_cast_if_present<Instruction>(Base);
+  return Computed && !Computed->getParent()->isEntryBlock();
+}
+
+/// Finds the globals among the bases of memory operands, and forgets bases that
+/// may change, in a loop that can wait for several values at once.
+void CodeExporter::exportBases() {
+  struct Found {
+    uint32_t Symbol;
+    bool MayChange;
+  };
+  SmallVector<Found, 64> Bases;
+  bool Any = false;
   for (const Value *Base : BaseValues) {
     const auto *Global = dyn_cast_if_present<GlobalValue>(Base);
-    Symbols.push_back(Global ? globalSymbolIndex(*Global) + 1 : 0);
-    AnyGlobal |= Global != nullptr;
+    bool IsKnown = Global && hasOwnMemory(*Global);
+    Bases.push_back(
+        {IsKnown ? globalSymbolIndex(*Global) + 1 : 0, mayChange(Base)});
+    Any |= IsKnown || Bases.back().MayChange;
   }
-  if (!AnyGlobal)
+  if (!Any)
     return;
   for (OrielMemoryOperand &Memory : MemoryOperands)
-    if (Memory.base_value)
-      Memory.base_symbol = Symbols[Memory.base_value - 1];
+    if (Memory.base_value) {
+      const Found &Base = Bases[Memory.base_value - 1];
+      Memory.base_symbol = Base.Symbol;
+      if (Base.MayChange)
+        Memory.base_value = 0;
+    }
 }

@@ -56,7 +56,7 @@ protected:
   template <ExportScope Scope> bool exportCode();
   /// Marks and lists the registers with several definitions.
   void markChainedRegisters();
-  void exportBaseSymbols();
+  void exportBases();
 
   llvm::SmallVector<OrielRegisterOperand, 0> RegisterOperands;
   llvm::SmallVector<OrielRegister, 0> Registers;

@@ -118,9 +118,11 @@ impl Function {
 
     /// True if inline assembly may write a register while it still reads its sources, so that no
     /// source may become this register. Any result counts: assembly of several lines writes one
-    /// result before it reads the last source, and not all of it declares that.
+    /// result before it reads the last source, and not all of it declares that. Opcodes that Ori has
+    /// no meaning for are treated alike, since `ARITH_FENCE` ties its source to its result.
     pub fn may_write_early(&self, instruction: Instruction, register: Register) -> bool {
-        self.is_inline_assembly(instruction)
+        let is_opaque = self.operation(instruction) == Operation::Opaque;
+        (is_opaque || self.is_inline_assembly(instruction))
             && self
                 .results(instruction)
                 .iter()

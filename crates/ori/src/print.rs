@@ -298,7 +298,7 @@ impl Function {
 
     fn print_sources(&self, instruction: Instruction, out: &mut Formatter<'_>) -> fmt::Result {
         let sources = self.sources(instruction);
-        let address = self.printed_address(instruction);
+        let address = self.address_source(instruction);
         let mut number = 0;
         while number < sources.len() {
             out.write_str(if number == 0 { " " } else { ", " })?;
@@ -313,8 +313,9 @@ impl Function {
         Ok(())
     }
 
-    /// Returns the number of the source that is printed as an address together with the next one.
-    fn printed_address(&self, instruction: Instruction) -> Option<usize> {
+    /// Returns the number of the source that is the base of an address, with its offset, an integer,
+    /// behind it.
+    pub(crate) fn address_source(&self, instruction: Instruction) -> Option<usize> {
         let sources = self.sources(instruction);
         let base = match self.operation(instruction) {
             Operation::Ld | Operation::Atom | Operation::Lea => 0,

@@ -48,7 +48,7 @@
 
 use super::knobs::Knob;
 use super::memory_to_register::{
-    Access, FrameObjects, Piece, Promotion, RewriteCounts, expand, find_pieces, pieces_of, promote,
+    Access, FrameObjects, NoPieces, Piece, Promotion, RewriteCounts, expand, find_pieces, pieces_of, promote,
 };
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, EntitySet, FrameObject};
@@ -68,9 +68,6 @@ const USE_GATE: u32 = 4;
 
 /// The maximum of knob 135: each access of an object considers all of its elements.
 const MOST_INDEXED_BYTES: i64 = 4096;
-
-/// The most pieces of an object.
-const PIECE_LIMIT: usize = 256;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
@@ -422,14 +419,13 @@ fn pieces_of_object(
     objects: &FrameObjects,
     object: FrameObject,
 ) -> Result<Vec<Piece>, Refusal> {
-    let pieces = find_pieces(function, objects.of(object)).map_err(|overlap| Refusal {
-        at: Some(overlap.at),
-        ..Refusal::new("partial-overlap", "this access partly overlaps another")
-    })?;
-    if pieces.len() > PIECE_LIMIT {
-        return Err(Refusal::new("large-object", "it has too many parts"));
-    }
-    Ok(pieces)
+    find_pieces(function, objects.of(object)).map_err(|why| match why {
+        NoPieces::Overlap(access) => Refusal {
+            at: Some(access),
+            ..Refusal::new("partial-overlap", "this access partly overlaps another")
+        },
+        NoPieces::TooMany => Refusal::new("large-object", "it has too many parts"),
+    })
 }
 
 impl CostModel {

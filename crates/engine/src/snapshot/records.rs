@@ -408,9 +408,9 @@ abi! {
         /// From the base value, in bytes.
         8 offset: i64,
         /// One-based identity of the IR value (or frame object) at the base: equal numbers within a
-        /// function mean the same base.
+        /// function mean the same address. Zero for a value that may have several in one run.
         16 base_value: u32,
-        /// One-based symbol, where the base is a global.
+        /// One-based symbol, where the base is a global with memory of its own.
         20 base_symbol: u32,
         24 address_space: u32,
         /// See [`MemoryFlags`].

@@ -11,7 +11,8 @@
 //!
 //! - through a register: read after write, write after read, write after write;
 //! - through memory, if one of two accesses writes and they may overlap. Accesses to disjoint kinds
-//!   of memory, to different variables or to different parts of one object never overlap;
+//!   of memory, to different variables, to different parts of one object, or at different offsets
+//!   from one register never overlap;
 //! - between operations of several threads, and between effects outside registers and memory, which
 //!   keep their order;
 //! - a call sequence, inline assembly with effects and everything unknown: nothing moves across
@@ -131,6 +132,9 @@ struct Accesses {
     writes: MemoryKinds,
     /// The location, for plain loads and stores.
     location: Option<MemoryAccess>,
+    /// The register and offset of its address, with the node that has written the register in the
+    /// block, if any.
+    address: Option<(Register, i64, Option<DependencyNode>)>,
 }
 
 /// The last writer of a register and its readers since.
@@ -174,8 +178,12 @@ impl GraphBuilder {
         let node = self.graph.instructions.push(instruction);
         self.graph.successors.push(SmallVec::new());
         self.graph.predecessors.push(SmallVec::new());
+        let address = address(function, instruction).map(|(register, offset)| {
+            let writer = self.registers.get(&register).and_then(|state| state.writer);
+            (register, offset, writer)
+        });
         self.add_registers(function, instruction, node);
-        self.add_memory(function, instruction, node);
+        self.add_memory(function, instruction, node, address);
         self.add_effects(function, instruction, node);
     }
 
@@ -211,7 +219,13 @@ impl GraphBuilder {
         }
     }
 
-    fn add_memory(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
+    fn add_memory(
+        &mut self,
+        function: &Function,
+        instruction: Instruction,
+        node: DependencyNode,
+        address: Option<(Register, i64, Option<DependencyNode>)>,
+    ) {
         let (reads, writes) = memory_kinds(function, instruction);
         if (reads | writes).is_empty() {
             return;
@@ -221,6 +235,7 @@ impl GraphBuilder {
             reads,
             writes,
             location: plain_location(function, instruction),
+            address,
         };
         if writes.is_empty() {
             self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
@@ -300,25 +315,44 @@ fn plain_location(function: &Function, instruction: Instruction) -> Option<Memor
     function.access(instruction).copied().filter(|_| is_plain)
 }
 
-fn conflict(one: &Accesses, other: &Accesses) -> bool {
-    let meets = one.writes.intersects(other.reads | other.writes) || one.reads.intersects(other.writes);
-    meets && !are_disjoint(one.location, other.location)
+/// Returns the register and the offset of an address.
+fn address(function: &Function, instruction: Instruction) -> Option<(Register, i64)> {
+    let base = function.address_source(instruction)?;
+    let register = function.source(instruction, base).as_register()?;
+    Some((
+        register,
+        function.integer(function.source(instruction, base + 1))?,
+    ))
 }
 
-/// True if these are known to be different bytes.
-fn are_disjoint(one: Option<MemoryAccess>, other: Option<MemoryAccess>) -> bool {
+fn conflict(one: &Accesses, other: &Accesses) -> bool {
+    let meets = one.writes.intersects(other.reads | other.writes) || one.reads.intersects(other.writes);
+    let offsets = match (one.address, other.address) {
+        (Some((register, from, writer)), Some((same, to, same_writer)))
+            if register == same && writer == same_writer =>
+        {
+            Some((from, to))
+        }
+        _ => None,
+    };
+    meets && !are_disjoint(one.location, other.location, offsets)
+}
+
+/// True if these are known to be different bytes. `offsets` are those from one address, if known.
+fn are_disjoint(one: Option<MemoryAccess>, other: Option<MemoryAccess>, offsets: Option<(i64, i64)>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;
     };
-    if one.symbol.is_some() && other.symbol.is_some() && one.symbol != other.symbol {
-        return true;
-    }
-    let ends_before = |low: &MemoryAccess, high: &MemoryAccess| {
-        low.size
-            .and_then(|size| low.offset.checked_add(i64::try_from(size).ok()?))
-            .is_some_and(|end| end <= high.offset)
+    let ends_before = |low: i64, size: Option<u64>, high: i64| {
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        size.and_then(|size| low.checked_add(size))
+            .is_some_and(|end| end <= high)
     };
-    one.base.is_some() && one.base == other.base && (ends_before(&one, &other) || ends_before(&other, &one))
+    let are_apart = |(from, to)| ends_before(from, one.size, to) || ends_before(to, other.size, from);
+    let of_base = (one.base.is_some() && one.base == other.base).then_some((one.offset, other.offset));
+    one.symbol.is_some() && other.symbol.is_some() && one.symbol != other.symbol
+        || of_base.is_some_and(are_apart)
+        || offsets.is_some_and(are_apart)
 }
 
 #[cfg(test)]
@@ -375,6 +409,23 @@ mod tests {
             found,
             [(0, 2, Memory), (0, 3, Memory), (1, 3, Memory), (2, 3, Memory)]
         );
+    }
+
+    #[test]
+    fn offsets_of_one_register_tell_accesses_apart() {
+        use DependencyKind::*;
+        let has_memory_edge = |offset: u32, between: &str| {
+            let body = format!(
+                "    %0:R64 = MOV.b64 64
+    %1:R64 = LD.global.b64.b64 [%0+{offset}] access(8 bytes, load)
+{between}
+    ST.global.b64.b64 7, [%0] access(8 bytes, store)"
+            );
+            edges(&body).iter().any(|&(.., kind)| kind == Memory)
+        };
+        assert!(!has_memory_edge(8, ""));
+        assert!(has_memory_edge(4, ""));
+        assert!(has_memory_edge(8, "    %0 = IADD.b64 %0, 8"));
     }
 
     #[test]
@@ -441,7 +492,7 @@ mod tests {
                     }
                     for earlier in graph.nodes().take_while(|&earlier| earlier < later) {
                         let pair = [earlier, later].map(|node| graph.instruction(node));
-                        if must_stay(&function, pair[0], pair[1]) {
+                        if must_stay(&function, block, pair[0], pair[1]) {
                             prop_assert!(before.contains(later, earlier), "{} {}", pair[0], pair[1]);
                         }
                     }
@@ -451,7 +502,7 @@ mod tests {
     }
 
     /// The definition, without considering which memory is accessed.
-    fn must_stay(function: &Function, earlier: Instruction, later: Instruction) -> bool {
+    fn must_stay(function: &Function, block: Block, earlier: Instruction, later: Instruction) -> bool {
         let reads = |instruction| -> Vec<Register> {
             function
                 .sources(instruction)
@@ -475,12 +526,24 @@ mod tests {
         let (reads_memory, writes_memory) = memory_kinds(function, later);
         let (read_before, written_before) = memory_kinds(function, earlier);
         let locations = [earlier, later].map(|instruction| plain_location(function, instruction));
+        let between = function.instructions(block);
+        let between = between
+            .skip_while(|&it| it != earlier)
+            .take_while(|&it| it != later);
+        let offsets = match (address(function, earlier), address(function, later)) {
+            (Some((one, from)), Some((other, to)))
+                if one == other && between.clone().all(|it| !writes(it).contains(&one)) =>
+            {
+                Some((from, to))
+            }
+            _ => None,
+        };
         common(&writes(earlier), &reads(later))
             || common(&reads(earlier), &writes(later))
             || common(&writes(earlier), &writes(later))
             || ordered(earlier) && ordered(later)
             || (written_before.intersects(reads_memory | writes_memory)
                 || read_before.intersects(writes_memory))
-                && !are_disjoint(locations[0], locations[1])
+                && !are_disjoint(locations[0], locations[1], offsets)
     }
 }

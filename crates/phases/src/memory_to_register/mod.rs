@@ -33,6 +33,6 @@ mod unread;
 
 pub(super) use frame_objects::{Access, FrameObjects};
 pub(super) use indexed::expand;
-pub(super) use piece::{Piece, find_pieces, pieces_of};
+pub(super) use piece::{NoPieces, Piece, find_pieces, pieces_of};
 pub(super) use rewrite::{Promotion, RewriteCounts, promote};
 pub use unread::{may_have_unread_stores, unread_stores};

@@ -23,18 +23,23 @@ pub struct Piece {
     pub loads: u32,
 }
 
-/// Two overlapping accesses that do not consist of the same pieces.
+/// Why an object has no pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overlap {
-    /// The access that partially overlaps another.
-    pub at: Instruction,
+pub enum NoPieces {
+    /// This access partially overlaps another, and they do not consist of the same pieces.
+    Overlap(Instruction),
+    /// There are more than [`MOST_PIECES`].
+    TooMany,
 }
+
+/// The most pieces of an object.
+const MOST_PIECES: usize = 256;
 
 /// Returns the pieces of an object without obstacles, by offset.
 ///
 /// # Errors
-/// Two accesses overlap in a way that is not supported.
-pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Overlap> {
+/// Two accesses overlap in a way that is not supported, or there are too many pieces.
+pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, NoPieces> {
     let cuts = find_cuts(function, object)?;
     let mut pieces: Vec<Piece> = Vec::new();
     let mut covered = BTreeSet::new();
@@ -56,6 +61,9 @@ pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Over
             loads: 0,
         });
     }
+    if pieces.len() > MOST_PIECES {
+        return Err(NoPieces::TooMany);
+    }
     for access in &object.accesses {
         note_access(function, access, &mut pieces);
     }
@@ -63,16 +71,20 @@ pub fn find_pieces(function: &Function, object: &Use) -> Result<Vec<Piece>, Over
 }
 
 /// Returns the boundaries of pieces.
-fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap> {
+fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, NoPieces> {
     let mut cuts = BTreeSet::new();
     for access in &object.accesses {
         for start in access.offsets(function) {
             cuts.extend([start, start + access.element_bytes(function)]);
         }
     }
-    // Every round except the last adds a boundary, and there are at most as many as bytes.
+    // Every round except the last adds a boundary. Between any two is a piece or a gap, and behind
+    // every gap a piece.
     loop {
         let before = cuts.len();
+        if before > 2 * MOST_PIECES + 1 {
+            return Err(NoPieces::TooMany);
+        }
         for access in &object.accesses {
             cut_evenly(function, access, &mut cuts)?;
         }
@@ -83,7 +95,7 @@ fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, Overlap
 }
 
 /// Cuts the parts of each element of an access to the size of the smallest.
-fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) -> Result<(), Overlap> {
+fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) -> Result<(), NoPieces> {
     let bytes = access.element_bytes(function);
     for start in access.offsets(function) {
         let end = start + bytes;
@@ -96,9 +108,7 @@ fn cut_evenly(function: &Function, access: &Access, cuts: &mut BTreeSet<u64>) ->
         let fills_register = 8 * bytes == u64::from(function.data_type(access.instruction).bits());
         let is_even = inner.iter().all(|cut| (cut - start).is_multiple_of(smallest));
         if smallest < 2 || !matches!(bytes / smallest, 2 | 4) || !is_even || !fills_register {
-            return Err(Overlap {
-                at: access.instruction,
-            });
+            return Err(NoPieces::Overlap(access.instruction));
         }
         cuts.extend((start..end).step_by(smallest as usize));
     }

@@ -11,7 +11,7 @@ use oriel_ori::{AddressSpace, Expected, Function, Instruction, Operation, Role};
 pub(super) enum Refusal {
     /// The use is an address, and addresses are not changed.
     Address,
-    /// The use is an operand of inline assembly tied to a result.
+    /// The use is an operand tied to a result, of inline assembly or an unknown opcode.
     Tied,
     /// The use is an operand of inline assembly that may write the other register before reading
     /// it.
@@ -37,7 +37,7 @@ impl Refusal {
             Self::Address => {
                 "it is part of an address, and CopyPropAddr or the pipeline's progress forbids that"
             }
-            Self::Tied => "inline assembly ties it to a result",
+            Self::Tied => "inline assembly or an unknown opcode may tie it to a result",
             Self::Early => "inline assembly may write the other register before it reads it",
             Self::Matrix => "CopyPropNoMmaCb keeps constant banks out of matrix operations",
             Self::ConstantBank => "it comes from a constant bank, and CopyPropConstantBank is off",

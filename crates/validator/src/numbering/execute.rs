@@ -411,8 +411,8 @@ impl NumberingPass<'_, '_> {
 
     /// True if two places are known to have no byte in common.
     ///
-    /// A known distance decides. Memory operands come second: the base of one is a value of the
-    /// source, which is another address in each round of a loop.
+    /// A known distance decides. Memory operands come second: a base is one address for the whole
+    /// run of the function, which the exporter sees to.
     pub(crate) fn are_apart(
         &mut self,
         one: (Value, u64, Option<&MemoryAccess>),
