@@ -178,12 +178,10 @@ impl GraphBuilder {
         let node = self.graph.instructions.push(instruction);
         self.graph.successors.push(SmallVec::new());
         self.graph.predecessors.push(SmallVec::new());
-        let address = address(function, instruction).map(|(register, offset)| {
-            let writer = self.registers.get(&register).and_then(|state| state.writer);
-            (register, offset, writer)
-        });
+        // The address is of the registers before the instruction writes its results.
+        let accesses = self.accesses(function, instruction, node);
         self.add_registers(function, instruction, node);
-        self.add_memory(function, instruction, node, address);
+        self.add_memory(accesses);
         self.add_effects(function, instruction, node);
     }
 
@@ -219,25 +217,26 @@ impl GraphBuilder {
         }
     }
 
-    fn add_memory(
-        &mut self,
-        function: &Function,
-        instruction: Instruction,
-        node: DependencyNode,
-        address: Option<(Register, i64, Option<DependencyNode>)>,
-    ) {
+    fn accesses(&self, function: &Function, instruction: Instruction, node: DependencyNode) -> Accesses {
         let (reads, writes) = memory_kinds(function, instruction);
-        if (reads | writes).is_empty() {
-            return;
-        }
-        let accesses = Accesses {
+        let address = address(function, instruction).map(|(register, offset)| {
+            let writer = self.registers.get(&register).and_then(|state| state.writer);
+            (register, offset, writer)
+        });
+        Accesses {
             node,
             reads,
             writes,
             location: plain_location(function, instruction),
             address,
-        };
-        if writes.is_empty() {
+        }
+    }
+
+    fn add_memory(&mut self, accesses: Accesses) {
+        if (accesses.reads | accesses.writes).is_empty() {
+            return;
+        }
+        if accesses.writes.is_empty() {
             self.depend_on_conflicting(&accesses, |builder| &builder.pending_writes);
             self.pending_reads.push(accesses);
         } else if self.pending_writes.len() + self.pending_reads.len() < PENDING_ACCESSES {
