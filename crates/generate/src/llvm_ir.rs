@@ -25,6 +25,7 @@ mod operands;
 mod snippets;
 mod statements;
 mod terminators;
+mod walks;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -72,6 +73,7 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     writeln!(out, "declare double @llvm.fma.f64(double, double, double)\n")?;
     if options.all_operations {
         snippets::header(out)?;
+        walks::header(out, options)?;
     }
     if options.assembly {
         assembly::header(out, options)?;

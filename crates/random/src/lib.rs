@@ -46,6 +46,8 @@ pub enum Stream {
     Edits = 12,
     /// Orders of instructions.
     InstructionOrder = 13,
+    /// Loops over memory with a stride known at run time.
+    Walks = 14,
 }
 
 /// Random numbers of one stream.
