@@ -43,7 +43,7 @@ use super::never_worse::{is_data, most_live, weighted_instructions};
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use expression::{Expression, is_cheap};
 use oriel_engine::bitvector::EntityBitSet;
-use oriel_engine::entity::{Block, Register};
+use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::graph::Loop;
 use oriel_engine::live::SlotIndex;
 use oriel_ori::analysis::BlockWeights;
@@ -52,6 +52,7 @@ use oriel_ori::{
     Position, Trial,
 };
 use smallvec::SmallVec;
+use std::cmp::Reverse;
 
 /// Functions with a lower peak are not changed: a multiprocessor for 2,048 threads holds all of
 /// them with 32 registers each. A smaller register budget replaces this value.
@@ -143,6 +144,10 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
     let mut done = Done::default();
+    let order = Order {
+        liveness: &liveness,
+        first_new: function.instruction_limit(),
+    };
     // Users of a value come before it here, so that a chain is recomputed from its end.
     let registers: Vec<Register> = function.registers().rev().collect();
     for register in registers {
@@ -161,7 +166,7 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
         done.values += 1;
         for place in &places {
             done.copies += place.expression.len();
-            compute_again(function, &mut done.trial, place);
+            compute_again(function, order, &mut done.trial, place);
         }
         let remove = |function: &mut Function, unneeded| done.trial.remove(function, unneeded);
         remove_unneeded_by(function, vec![definition], remove);
@@ -186,6 +191,29 @@ struct Place {
     /// The uses that get the copy.
     users: Users,
     expression: Expression,
+}
+
+/// The order of a block's instructions while copies are inserted. Blocks are too long to be searched
+/// for each value.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    /// From before the phase.
+    liveness: &'a Liveness,
+    /// The number of the first instruction made since.
+    first_new: usize,
+}
+
+impl Order<'_> {
+    /// Returns a key that is smaller for an instruction that comes earlier in a block: the index of
+    /// the next instruction that is not new, and how many come before that one.
+    fn of(self, function: &Function, instruction: Instruction) -> (SlotIndex, Reverse<u32>) {
+        let (mut at, mut distance) = (instruction, 0);
+        while at.index() >= self.first_new {
+            at = function.next(at).expect("copies are made before a user");
+            distance += 1;
+        }
+        (self.liveness.index(at), Reverse(distance))
+    }
 }
 
 /// Finds the places where values should be recomputed. Liveness and the full blocks are those
@@ -443,15 +471,10 @@ fn each_use_of_results(
 }
 
 /// Recomputes a value in a block before the first of its users there, for all of them.
-fn compute_again(function: &mut Function, trial: &mut Trial, place: &Place) {
-    let first = match place.users[..] {
-        [(only, _)] => only,
-        _ => {
-            let is_user = |instruction: &Instruction| place.users.iter().any(|(user, _)| user == instruction);
-            let first = function.instructions(place.block).find(is_user);
-            first.expect("the users are in the block")
-        }
-    };
+fn compute_again(function: &mut Function, order: Order<'_>, trial: &mut Trial, place: &Place) {
+    let users = place.users.iter().map(|&(user, _)| user);
+    let first = users.min_by_key(|&user| order.of(function, user));
+    let first = first.expect("a place has users");
     let mut copies: SmallVec<[(Register, Register); 4]> = SmallVec::new();
     for &definition in place.expression.definitions() {
         let original = function.results(definition).iter().next();
