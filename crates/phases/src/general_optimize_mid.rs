@@ -230,7 +230,7 @@ impl Conversion {
         let pieces = match pieces_of_object(&expanded, &objects, object) {
             Ok(pieces) => pieces,
             Err(refusal) => {
-                self.refuse(function, context, object, refusal);
+                self.refuse(&expanded, context, object, refusal);
                 return None;
             }
         };
