@@ -25,16 +25,14 @@ impl Values {
             return self.intern(Operator::IsZero, 1, &[value]);
         }
         let mut sum = self.as_sum(value);
-        // A number and its negation are zero together; uses the one with the smaller first factor.
-        let turns = |factor: u64| factor > factor.wrapping_neg() & mask(width);
-        if sum.terms.first().is_some_and(|&(_, factor)| turns(factor)) {
-            sum.constant = sum.constant.wrapping_neg();
+        // A number and its negation are zero together. Turns the sum by the first factor that is not its
+        // own negation, or by the constant if there is none.
+        let mut numbers = sum.terms.iter().map(|&(_, factor)| factor).chain([sum.constant]);
+        let decisive = numbers.find(|&number| number != number.wrapping_neg() & mask(width));
+        if decisive.is_some_and(|number| number > number.wrapping_neg() & mask(width)) {
+            sum.constant = sum.constant.wrapping_neg() & mask(width);
             for (_, factor) in &mut sum.terms {
-                *factor = factor.wrapping_neg();
-            }
-            sum.constant &= mask(width);
-            for (_, factor) in &mut sum.terms {
-                *factor &= mask(width);
+                *factor = factor.wrapping_neg() & mask(width);
             }
         }
         if let [(term, factor)] = sum.terms[..] {

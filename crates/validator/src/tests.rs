@@ -50,6 +50,11 @@ fn what_is_written_in_another_way_is_the_same() {
             "    %9:R32 = BFE.u32 %1, 0, 8\n",
         ),
         (
+            // The first factor, 1 << 31, is its own negation; the constants are each other's.
+            "    %3:R32 = SHL.b32 %1, 31\n    %4:R32 = IADD.b32 %3, 65535\n    %5:P = ISETP.eq.s32 %4, 0\n    %9:R32 = SEL.b32 %1, %2, %5\n",
+            "    %3:R32 = SHL.b32 %1, 31\n    %4:R32 = ISUB.b32 %3, 65535\n    %5:P = ISETP.eq.s32 %4, 0\n    %9:R32 = SEL.b32 %1, %2, %5\n",
+        ),
+        (
             "    %3:P = ISETP.lt.s32 %1, %2\n    %9:R32 = SEL.b32 %1, %2, %3\n",
             "    %3:P = ISETP.ge.s32 %1, %2\n    %9:R32 = SEL.b32 %2, %1, %3\n",
         ),
