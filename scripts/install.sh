@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 prefix=${PREFIX:-/usr/local}
 root=${DESTDIR:-}$prefix
-build=${CARGO_TARGET_DIR:-target}/dist
+plugin=${CARGO_TARGET_DIR:-target}/dist/liboriel.so
+tool=${CARGO_TARGET_DIR:-target}/release/oriel
 manifest=$root/lib/oriel/manifest
 
 fail() {
@@ -72,12 +73,12 @@ put_documents() {
 
 # What the build says of itself: its version, the LLVM that it is linked to, and the name that hosts know it by.
 describe_build() {
-  { [ -f "$build/liboriel.so" ] && [ -x "$build/oriel" ]; } || fail "Oriel is not built yet: make dist"
-  about=$("$build/oriel" --version) || fail "the tool that was built does not run; is its LLVM still installed?"
+  { [ -f "$plugin" ] && [ -x "$tool" ]; } || fail "Oriel is not built yet: make dist"
+  about=$("$tool" --version) || fail "the tool that was built does not run; is its LLVM still installed?"
   version=$(echo "$about" | cut -d' ' -f2)
   llvm_version=$(echo "$about" | sed -n 's/.*(LLVM \(.*\))/\1/p')
   soname=liboriel.so.$(sed -n 's/^#define ORIEL_API_VERSION \(.*\)u$/\1/p' include/oriel.h)
-  linked=$(ldd "$build/liboriel.so")
+  linked=$(ldd "$plugin")
   libllvm=$(echo "$linked" | sed -n 's/^\s*\(libLLVM[^ ]*\) => .*/\1/p')
   libllvm_file=$(echo "$linked" | sed -n 's/^\s*libLLVM[^ ]* => \([^ ]*\) .*/\1/p')
   # A build without LLVM misses none.
@@ -92,11 +93,11 @@ install_all() {
   list=$work/manifest
   : >"$list"
 
-  put_program 644 "$build/liboriel.so" "lib/$soname"
+  put_program 644 "$plugin" "lib/$soname"
   make_folder lib
   ln -sf "$soname" "$root/lib/liboriel.so"
   echo lib/liboriel.so >>"$list"
-  put_program 755 "$build/oriel" lib/oriel/oriel
+  put_program 755 "$tool" lib/oriel/oriel
   put_filled 755 oriel.in bin/oriel
   put 644 include/oriel.h include/oriel.h
   put_filled 644 oriel.pc.in lib/pkgconfig/oriel.pc
