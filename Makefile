@@ -34,7 +34,8 @@ build:
 test-binaries: build
 	$(CARGO) test --release --no-run
 
-# The plug-in that is installed: as that of `build`, and slower to build; the tool is that of `build`. Cargo optimises across crates only what is no `rlib`.
+# The plug-in that is installed; the tool is that of `build`. Slower to build, because it is optimised across crates, which Cargo
+# does only for a library that is no `rlib`.
 dist: build
 	$(CARGO) rustc --profile dist --lib --crate-type cdylib
 

@@ -4,7 +4,7 @@
 //! back to places that the program's loads read:
 //!
 //! - *private* snippets, in any block: bytes, vectors, half precision, local arrays, atomic operations on the thread's own
-//!   memory, bit counts, funnel shifts, wide products, loops of a stride known at run time;
+//!   memory, bit counts, funnel shifts, wide products, loops with a stride known at run time;
 //! - *common* snippets, in blocks that every thread of the block of threads runs exactly once: barriers, shuffles,
 //!   votes, reductions over a loop of barriers, shared memory that threads exchange, atomic operations on it whose
 //!   result does not depend on their order.

@@ -1,8 +1,8 @@
 //! Device functions that walk over the thread's own memory with a stride known at run time.
 //!
 //! LLVM lays the header of such a loop behind its body and then copies it into the latch, so that a
-//! block accesses memory through one pointer of the source in two rounds of the loop. Whoever tells
-//! accesses apart by "same pointer, other offset" is wrong here: the stride may be the difference.
+//! block accesses memory through one pointer of the source in two rounds of the loop. There, accesses
+//! with the same pointer and other offsets may overlap: the stride may be the difference.
 
 use std::io::{self, Write};
 
@@ -47,8 +47,8 @@ struct Walk<'a, W> {
 }
 
 impl<W: Write> Walk<'_, W> {
-    /// The header comes last, has few instructions and leads to another loop: so LLVM copies it into
-    /// the latch.
+    /// Writes one function. LLVM copies the header into the latch because it comes last, has few
+    /// instructions and leads to another loop.
     fn function(&mut self, number: usize) -> io::Result<()> {
         let out = &mut *self.out;
         writeln!(
