@@ -48,7 +48,8 @@
 
 use super::knobs::Knob;
 use super::memory_to_register::{
-    Access, FrameObjects, NoPieces, Piece, Promotion, RewriteCounts, expand, find_pieces, pieces_of, promote,
+    Access, FrameObjects, NoPieces, Piece, Promotion, RewriteCounts, expand, find_pieces,
+    has_too_many_positions, pieces_of, promote,
 };
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, EntitySet, FrameObject};
@@ -139,6 +140,11 @@ impl Refusal {
             why: why.to_owned(),
         }
     }
+
+    /// The object has more pieces than one may have.
+    fn large() -> Self {
+        Self::new("large-object", "it has too many parts")
+    }
 }
 
 /// A function with objects promoted.
@@ -224,6 +230,10 @@ impl Conversion {
         flow: &Rc<ControlFlow>,
     ) -> Option<f64> {
         let found = objects.of(object);
+        if has_too_many_positions(function, object, found) {
+            self.refuse(function, context, object, Refusal::large());
+            return None;
+        }
         let mut expanded = function.clone();
         let selections = expand(&mut expanded, object, found);
         let objects = FrameObjects::find(&expanded, 0);
@@ -424,7 +434,7 @@ fn pieces_of_object(
             at: Some(access),
             ..Refusal::new("partial-overlap", "this access partly overlaps another")
         },
-        NoPieces::TooMany => Refusal::new("large-object", "it has too many parts"),
+        NoPieces::TooMany => Refusal::large(),
     })
 }
 

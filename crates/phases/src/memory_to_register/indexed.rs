@@ -14,6 +14,7 @@
 
 use super::frame_objects::{Access, Use};
 use super::index::Index;
+use super::piece::MOST_PIECES;
 use super::rewrite::{insert_as, moved_constant};
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_ori::{
@@ -21,6 +22,18 @@ use oriel_ori::{
     RegisterFile, Special,
 };
 use smallvec::SmallVec;
+
+/// True if the accesses at all positions of an index would have more pieces than an object may have.
+/// Expanding them first would take the memory and the time of all these accesses for nothing.
+pub fn has_too_many_positions(function: &Function, object: FrameObject, found: &Use) -> bool {
+    let size = function.stack_object(object).size;
+    found.accesses.iter().any(|access| {
+        access.index.is_some_and(|index| {
+            let positions = index.positions(access.offset, access.bytes(function), size);
+            positions.take(MOST_PIECES + 1).count() > MOST_PIECES
+        })
+    })
+}
 
 /// Replaces all indexed accesses to an object by accesses at constant positions, and removes the
 /// indexed addresses. Returns the number of selections.

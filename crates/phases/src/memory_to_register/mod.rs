@@ -32,7 +32,7 @@ mod tests;
 mod unread;
 
 pub(super) use frame_objects::{Access, FrameObjects};
-pub(super) use indexed::expand;
+pub(super) use indexed::{expand, has_too_many_positions};
 pub(super) use piece::{NoPieces, Piece, find_pieces, pieces_of};
 pub(super) use rewrite::{Promotion, RewriteCounts, promote};
 pub use unread::{may_have_unread_stores, unread_stores};

@@ -33,7 +33,7 @@ pub enum NoPieces {
 }
 
 /// The most pieces of an object.
-const MOST_PIECES: usize = 256;
+pub(super) const MOST_PIECES: usize = 256;
 
 /// Returns the pieces of an object without obstacles, by offset.
 ///
