@@ -282,7 +282,7 @@ impl Rewriter<'_> {
         for part in parts.iter() {
             let value = values.get(part).unwrap_or_else(|| {
                 self.counts.undefined += 1;
-                let new = InstructionBuilder::new(Operation::ImplicitDef, of_part);
+                let new = undefined(function, of_part.bits());
                 self.insert(function, load, new, part)
             });
             new = new.source(function.register_operand(value));
@@ -360,7 +360,7 @@ impl Rewriter<'_> {
         // Only in unreachable code can the value be the load's own result.
         let Some(value) = value.filter(|&value| value != register) else {
             self.counts.undefined += 1;
-            let new = InstructionBuilder::new(Operation::ImplicitDef, function.data_type(load));
+            let new = undefined(function, wide);
             insert_as(function, load, new, register);
             return;
         };
@@ -388,6 +388,20 @@ impl Rewriter<'_> {
         };
         insert_as(function, load, new, register);
     }
+}
+
+/// Makes the value of a load that no store reaches: zero. An undefined register would do for most
+/// users, but `freeze` is a copy here, and all of its users must see the same value. LLVM gives each
+/// user of an undefined register another one.
+fn undefined(function: &mut Function, bits: u32) -> InstructionBuilder {
+    let data_type = match bits {
+        16 => DataType::B16,
+        32 => DataType::B32,
+        64 => DataType::B64,
+        _ => return InstructionBuilder::new(Operation::ImplicitDef, unsigned(bits)),
+    };
+    let zero = function.integer_operand(0);
+    InstructionBuilder::new(Operation::Mov, data_type).source(zero)
 }
 
 /// Inserts an instruction before a load that defines one of its results.
