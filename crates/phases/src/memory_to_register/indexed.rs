@@ -229,7 +229,7 @@ fn stored_register(function: &mut Function, store: Instruction, source: Operand)
 }
 
 /// Returns the type of plain bits for a register.
-fn bits_of(function: &Function, register: Register) -> DataType {
+pub(super) fn bits_of(function: &Function, register: Register) -> DataType {
     let bits = function.register(register).bits;
     DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")
 }

@@ -1,6 +1,7 @@
 //! Replaces loads and stores of promoted objects by values.
 
 use super::frame_objects::FrameObjects;
+use super::indexed::bits_of;
 use super::piece::{Piece, pieces_of};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
 use oriel_engine::snapshot::abi::ConstantKind;
@@ -282,7 +283,7 @@ impl Rewriter<'_> {
         for part in parts.iter() {
             let value = values.get(part).unwrap_or_else(|| {
                 self.counts.undefined += 1;
-                let new = undefined(function, of_part.bits());
+                let new = never_stored(function, of_part);
                 self.insert(function, load, new, part)
             });
             new = new.source(function.register_operand(value));
@@ -360,7 +361,7 @@ impl Rewriter<'_> {
         // Only in unreachable code can the value be the load's own result.
         let Some(value) = value.filter(|&value| value != register) else {
             self.counts.undefined += 1;
-            let new = undefined(function, wide);
+            let new = never_stored(function, bits_of(function, register));
             insert_as(function, load, new, register);
             return;
         };
@@ -393,13 +394,10 @@ impl Rewriter<'_> {
 /// Makes the value of a load that no store reaches: zero. An undefined register would do for most
 /// users, but `freeze` is a copy here, and all of its users must see the same value. LLVM gives each
 /// user of an undefined register another one.
-fn undefined(function: &mut Function, bits: u32) -> InstructionBuilder {
-    let data_type = match bits {
-        16 => DataType::B16,
-        32 => DataType::B32,
-        64 => DataType::B64,
-        _ => return InstructionBuilder::new(Operation::ImplicitDef, unsigned(bits)),
-    };
+fn never_stored(function: &mut Function, data_type: DataType) -> InstructionBuilder {
+    if data_type.bits() > 64 {
+        return InstructionBuilder::new(Operation::ImplicitDef, data_type);
+    }
     let zero = function.integer_operand(0);
     InstructionBuilder::new(Operation::Mov, data_type).source(zero)
 }
