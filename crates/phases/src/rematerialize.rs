@@ -14,7 +14,8 @@
 //! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion, and
 //!    expressions of these up to five operations deep (`expression.rs`);
 //! 2. what the expression starts from is live in the block anyway, is an operand to ptxas such as a
-//!    kernel's parameter, or takes fewer registers than the value;
+//!    kernel's parameter, takes fewer registers than the value, or serves several values, so that it
+//!    stays in its register (`shared.rs`);
 //! 3. the block is in no deeper loop than the definition, or registers are short in the block and
 //!    the loop does not count from a constant to a constant: elsewhere the loop would only compute
 //!    more, and ptxas unrolls such a loop unless it gets too large;
@@ -36,6 +37,7 @@
 //! documents do not name one.
 
 mod expression;
+mod shared;
 
 use super::dead_code::remove_unneeded_by;
 use super::instruction_order::{PeakFinder, Weights};
@@ -51,6 +53,7 @@ use oriel_ori::{
     ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, OperandKind, Operation,
     Position, Trial,
 };
+use shared::shared_operands;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
@@ -148,13 +151,10 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
         liveness: &liveness,
         first_new: function.instruction_limit(),
     };
-    // Users of a value come before it here, so that a chain is recomputed from its end.
-    let registers: Vec<Register> = function.registers().rev().collect();
-    for register in registers {
-        let Some(definition) = function.unique_definition(register) else {
-            continue;
-        };
-        let Some(places) = search.places(function, register, definition) else {
+    let candidates = search.candidates(function);
+    search.shared = shared_operands(function, &units, &candidates);
+    for candidate in candidates {
+        let Some(places) = search.places(function, candidate) else {
             continue;
         };
         let weight_of = |place: &Place| weights.of(place.block) * place.expression.len() as f64;
@@ -169,9 +169,16 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
             compute_again(function, order, &mut done.trial, place);
         }
         let remove = |function: &mut Function, unneeded| done.trial.remove(function, unneeded);
-        remove_unneeded_by(function, vec![definition], remove);
+        remove_unneeded_by(function, vec![candidate.definition], remove);
     }
     done
+}
+
+/// A value that might be recomputed elsewhere.
+#[derive(Clone, Copy)]
+struct Candidate {
+    register: Register,
+    definition: Instruction,
 }
 
 /// Instructions, each with the number of a source.
@@ -230,6 +237,8 @@ struct PlaceSearch<'a> {
     starts: Vec<SlotIndex>,
     /// Their ends.
     ends: Vec<SlotIndex>,
+    /// The values that stay in registers because others start from them.
+    shared: EntityBitSet<Register>,
     /// The blocks that a value stays live into; kept to save allocations.
     stays: EntityBitSet<Block>,
 }
@@ -259,25 +268,34 @@ impl<'a> PlaceSearch<'a> {
             is_full,
             starts,
             ends,
+            shared: EntityBitSet::with_room(function.register_limit()),
             stays: EntityBitSet::with_room(function.block_limit()),
         }
     }
 
+    /// Returns the cheap values that live in a full block. Users of a value come before it, so that a
+    /// chain is recomputed from its end.
+    fn candidates(&mut self, function: &Function) -> Vec<Candidate> {
+        self.stays.clear();
+        let registers = function.registers().rev();
+        let candidates = registers.filter_map(|register| {
+            let definition = function.unique_definition(register)?;
+            let is_candidate = self.units.get(register) > 0
+                && is_cheap(function, definition)
+                && self.lives_in_full_block(register);
+            is_candidate.then_some(Candidate { register, definition })
+        });
+        candidates.collect()
+    }
+
     /// Returns the places where a value should be recomputed, or none if it should be nowhere.
-    fn places(
-        &mut self,
-        function: &Function,
-        register: Register,
-        definition: Instruction,
-    ) -> Option<Vec<Place>> {
+    fn places(&mut self, function: &Function, candidate: Candidate) -> Option<Vec<Place>> {
+        let Candidate { register, definition } = candidate;
         let home = function.block_of(definition)?;
-        if self.units.get(register) == 0 || !is_cheap(function, definition) {
+        if self.shared.contains(register) {
             return None;
         }
         self.stays.clear();
-        if !self.lives_in_full_block(register) {
-            return None;
-        }
         let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
         kept.sort_unstable();
         let uses_kept = kept.len();
@@ -285,8 +303,7 @@ impl<'a> PlaceSearch<'a> {
         for (block, users) in blocks {
             let may_enter =
                 self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
-            let expression =
-                may_enter.then(|| Expression::of(function, self.liveness, self.units, definition, block));
+            let expression = may_enter.then(|| Expression::of(function, self, definition, block));
             match expression.flatten() {
                 Some(expression) => places.push(Place {
                     block,
@@ -299,6 +316,14 @@ impl<'a> PlaceSearch<'a> {
         self.find_where_it_stays(home, kept);
         places.retain(|place| !self.stays.contains(place.block));
         (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
+    }
+
+    /// True if using a register in a block makes nothing live there that is not live anyway.
+    fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
+        // A copy that the phase has made is live in one block only.
+        let is_operand = || is_data(function, register) && self.units.get(register) == 0;
+        self.units.knows(register)
+            && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
     }
 
     /// Returns the uses of a value outside its block; none if it has an unusual use.

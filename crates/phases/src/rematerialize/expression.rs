@@ -1,11 +1,9 @@
 //! Expressions that are cheap to recompute.
 
-use super::is_data;
-use crate::instruction_order::Weights;
+use super::shared::distinct_sources;
+use super::{PlaceSearch, is_data};
 use oriel_engine::entity::{Block, Register};
-use oriel_ori::{
-    AddressSpace, DataType, Function, Instruction, Liveness, Operation, OperationFlags, units_of,
-};
+use oriel_ori::{AddressSpace, DataType, Function, Instruction, Operation, OperationFlags, units_of};
 use smallvec::SmallVec;
 
 /// The greatest depth of an expression in operations. The address of an element has two or three.
@@ -22,21 +20,19 @@ impl Expression {
     /// as the value.
     pub fn of(
         function: &Function,
-        liveness: &Liveness,
-        units: &Weights,
+        search: &PlaceSearch<'_>,
         definition: Instruction,
         block: Block,
     ) -> Option<Self> {
         let mut collection = Collection {
             function,
-            liveness,
-            units,
+            search,
             block,
             definitions: SmallVec::new(),
         };
         let needed = collection.add(definition, MOST_DEPTH);
         let result = function.results(definition).iter().next();
-        let saved = units.get(result.and_then(|result| result.as_register())?);
+        let saved = search.units.get(result.and_then(|result| result.as_register())?);
         (needed < saved).then_some(Self {
             definitions: collection.definitions,
         })
@@ -56,8 +52,7 @@ impl Expression {
 /// Collects the operations of an expression.
 struct Collection<'a> {
     function: &'a Function,
-    liveness: &'a Liveness,
-    units: &'a Weights,
+    search: &'a PlaceSearch<'a>,
     block: Block,
     definitions: SmallVec<[Instruction; 4]>,
 }
@@ -66,30 +61,18 @@ impl Collection<'_> {
     /// Adds a definition and those that it needs, at most `depth` operations deep. Returns how many
     /// units become live in the block for it.
     fn add(&mut self, definition: Instruction, depth: u32) -> u32 {
-        let sources = self.function.sources(definition).iter();
-        let mut sources: SmallVec<[Register; 4]> =
-            sources.filter_map(|source| source.as_register()).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        let units = sources
-            .iter()
-            .map(|&source| self.add_source(source, depth - 1))
-            .sum();
+        let sources = distinct_sources(self.function, definition).into_iter();
+        let units = sources.map(|source| self.add_source(source, depth - 1)).sum();
         if !self.definitions.contains(&definition) {
             self.definitions.push(definition);
         }
         units
     }
 
-    /// Adds the definition of a source if it is neither live in the block nor an operand, and if
+    /// Adds the definition of a source if it is not [at hand](PlaceSearch::is_at_hand), and if
     /// recomputing it needs fewer units than the source. Returns the units needed.
     fn add_source(&mut self, source: Register, depth: u32) -> u32 {
-        // A copy that the phase has made is live in one block only.
-        let is_at_hand = || {
-            let is_operand = is_data(self.function, source) && self.units.get(source) == 0;
-            is_operand || self.liveness.is_live_in(source, self.block)
-        };
-        if self.units.knows(source) && is_at_hand() {
+        if self.search.is_at_hand(self.function, source, self.block) {
             return 0;
         }
         let units = units_of(self.function, source);

@@ -133,6 +133,68 @@ fn an_expression_is_recomputed_as_a_whole() {
     assert_eq!(operations(&function, 2), ["Iadd", "St", "Bra"]);
 }
 
+/// Builds a function with an operand of a product and `more` sums, from which `count` values start
+/// that are used behind the full block.
+fn with_shared_operand(more: usize, count: usize) -> Function {
+    let mut first = "    %2:R32 = IMUL.b32 %1, 12\n".to_owned();
+    for sum in 3..3 + more {
+        first += &format!("    %{sum}:R32 = IADD.b32 %{}, %1\n", sum - 1);
+    }
+    let (operand, values) = (2 + more, 20..20 + count);
+    first.extend(
+        values
+            .clone()
+            .map(|value| format!("    %{value}:R32 = IADD.b32 %{operand}, {value}\n")),
+    );
+    let stores: String = values
+        .map(|value| format!("    ST.global.b32.b32 %{value}, [%1]\n"))
+        .collect();
+    around_full_block(&first, &stores, 48)
+}
+
+/// Recomputing three operations for four values takes nine more than once for all.
+#[test]
+fn an_operand_of_several_values_stays() {
+    let mut function = with_shared_operand(2, 4);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 0), ["Ld", "Imul", "Iadd", "Iadd", "Bra"]);
+    let one = ["Iadd", "St"];
+    assert_eq!(operations(&function, 2), [&one.repeat(4)[..], &["Ret"]].concat());
+}
+
+/// Three values repeat six operations of three, or four of two.
+#[test]
+fn an_operand_of_few_values_is_recomputed_for_each() {
+    for (more, count) in [(2, 3), (1, 3)] {
+        let mut function = with_shared_operand(more, count);
+        assert!(run_with_budget(&mut function, 255));
+        assert_eq!(operations(&function, 0), ["Ld", "Bra"]);
+        let one = [&["Imul"], &vec!["Iadd"; more][..], &["Iadd", "St"]].concat();
+        let all = [&one.repeat(count)[..], &["Ret"]].concat();
+        assert_eq!(operations(&function, 2), all);
+    }
+}
+
+/// The operand stays, so that its own operand serves one value only, which takes it along.
+#[test]
+fn an_operand_that_stays_does_not_keep_its_own() {
+    let values: String = (20..29)
+        .map(|value| format!("    %{value}:R32 = IADD.b32 %3, {value}\n"))
+        .collect();
+    let first = format!(
+        "    %2:R32 = IMUL.b32 %1, 12\n    %3:R32 = IADD.b32 %2, 1\n{values}    %4:R32 = IADD.b32 %2, 2\n"
+    );
+    let mut last: String = (20..29)
+        .map(|value| format!("    ST.global.b32.b32 %{value}, [%1]\n"))
+        .collect();
+    last += "    ST.global.b32.b32 %4, [%1]\n";
+    let mut function = around_full_block(&first, &last, 48);
+    assert!(run_with_budget(&mut function, 255));
+    assert_eq!(operations(&function, 0), ["Ld", "Imul", "Iadd", "Bra"]);
+    let expected = [&["Iadd", "St"].repeat(9)[..], &["Imul", "Iadd", "St", "Ret"]].concat();
+    assert_eq!(operations(&function, 2), expected);
+}
+
 /// To ptxas a parameter is an operand, which takes no register.
 #[test]
 fn a_parameter_costs_nothing() {
