@@ -44,8 +44,8 @@ use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use expression::{Expression, is_cheap};
-use oriel_engine::bitvector::EntityBitSet;
-use oriel_engine::entity::{Block, EntityRef, Register};
+use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
+use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
 use oriel_engine::live::SlotIndex;
 use oriel_ori::analysis::BlockWeights;
@@ -240,7 +240,10 @@ struct PlaceSearch<'a> {
     /// The values that stay in registers because others start from them.
     shared: EntityBitSet<Register>,
     /// The blocks that a value stays live into; kept to save allocations.
-    stays: EntityBitSet<Block>,
+    stays: ScratchSet<Block>,
+    /// Whether each loop [counts from a constant to a constant](counts_constants), once that
+    /// was asked: a loop may have thousands of blocks.
+    constant_counts: SecondaryMap<Loop, Option<bool>>,
 }
 
 impl<'a> PlaceSearch<'a> {
@@ -269,7 +272,8 @@ impl<'a> PlaceSearch<'a> {
             starts,
             ends,
             shared: EntityBitSet::with_room(function.register_limit()),
-            stays: EntityBitSet::with_room(function.block_limit()),
+            stays: ScratchSet::with_room(function.block_limit()),
+            constant_counts: SecondaryMap::new(),
         }
     }
 
@@ -367,57 +371,25 @@ impl<'a> PlaceSearch<'a> {
 
     /// True if a value may be recomputed in a block: in a deeper loop than its definition only if
     /// registers are short there, and if ptxas does not unroll the loop anyway.
-    fn may_enter(&self, function: &Function, block: Block, home: Block) -> bool {
+    fn may_enter(&mut self, function: &Function, block: Block, home: Block) -> bool {
         let loops = &self.flow.loops;
         if loops.depth_of(block) <= loops.depth_of(home) {
             return true;
         }
-        let inner = loops.innermost(block);
-        self.is_full.contains(block) && !inner.is_some_and(|inner| self.has_constant_count(function, inner))
+        let inner = loops
+            .innermost(block)
+            .expect("a block in a loop has an innermost one");
+        self.is_full.contains(block) && !self.has_constant_count(function, inner)
     }
 
-    /// True if a loop counts from a constant to a constant. ptxas unrolls such a loop as a whole if
-    /// it is not too large, which copies may make it.
-    fn has_constant_count(&self, function: &Function, natural_loop: Loop) -> bool {
-        let loops = &self.flow.loops;
-        let header = loops.header(natural_loop);
-        let starts_constant = |phi: Instruction| {
-            let sources: SmallVec<[_; 4]> = function.sources(phi).iter().collect();
-            let mut pairs = sources.chunks(2);
-            pairs.any(|pair| match pair[1].kind() {
-                OperandKind::Target(from) => {
-                    !loops.contains(natural_loop, from) && is_constant(function, pair[0])
-                }
-                _ => false,
-            })
-        };
-        let is_counter = |register: Register| {
-            let mut definition = function.unique_definition(register);
-            if let Some(sum) = definition.filter(|&it| function.operation(it) == Operation::Iadd) {
-                let mut sources = function.sources(sum).iter();
-                let counter = sources.find_map(|source| source.as_register());
-                definition = counter.and_then(|counter| function.unique_definition(counter));
-            }
-            definition.is_some_and(|phi| {
-                function.operation(phi) == Operation::Phi
-                    && function.block_of(phi) == Some(header)
-                    && starts_constant(phi)
-            })
-        };
-        let mut exits = loops.exit_edges(&self.flow.graph, natural_loop);
-        exits.any(|(block, _)| {
-            let branch = function.terminator(block);
-            let predicate = branch.and_then(|branch| {
-                let mut sources = function.sources(branch).iter();
-                sources.find_map(|source| source.as_register())
-            });
-            let comparison = predicate.and_then(|predicate| function.unique_definition(predicate));
-            let comparison = comparison.filter(|&it| function.operation(it) == Operation::Isetp);
-            comparison.is_some_and(|comparison| {
-                let (left, right) = (function.source(comparison, 0), function.source(comparison, 1));
-                left.as_register().is_some_and(is_counter) && is_constant(function, right)
-            })
-        })
+    /// As [`counts_constants`], remembered for each loop.
+    fn has_constant_count(&mut self, function: &Function, natural_loop: Loop) -> bool {
+        if let Some(known) = self.constant_counts[natural_loop] {
+            return known;
+        }
+        let has_one = counts_constants(function, self.flow, natural_loop);
+        self.constant_counts[natural_loop] = Some(has_one);
+        has_one
     }
 
     /// Sets the blocks that a value stays live into, or out of in the case of its own, for uses in
@@ -466,6 +438,50 @@ impl<'a> PlaceSearch<'a> {
         };
         is_control(user) || each_use_of_results(function, user).any(is_control)
     }
+}
+
+/// True if a loop counts from a constant to a constant. ptxas unrolls such a loop as a whole if
+/// it is not too large, which copies may make it.
+fn counts_constants(function: &Function, flow: &ControlFlow, natural_loop: Loop) -> bool {
+    let loops = &flow.loops;
+    let header = loops.header(natural_loop);
+    let starts_constant = |phi: Instruction| {
+        let sources: SmallVec<[_; 4]> = function.sources(phi).iter().collect();
+        let mut pairs = sources.chunks(2);
+        pairs.any(|pair| match pair[1].kind() {
+            OperandKind::Target(from) => {
+                !loops.contains(natural_loop, from) && is_constant(function, pair[0])
+            }
+            _ => false,
+        })
+    };
+    let is_counter = |register: Register| {
+        let mut definition = function.unique_definition(register);
+        if let Some(sum) = definition.filter(|&it| function.operation(it) == Operation::Iadd) {
+            let mut sources = function.sources(sum).iter();
+            let counter = sources.find_map(|source| source.as_register());
+            definition = counter.and_then(|counter| function.unique_definition(counter));
+        }
+        definition.is_some_and(|phi| {
+            function.operation(phi) == Operation::Phi
+                && function.block_of(phi) == Some(header)
+                && starts_constant(phi)
+        })
+    };
+    let mut exits = loops.exit_edges(&flow.graph, natural_loop);
+    exits.any(|(block, _)| {
+        let branch = function.terminator(block);
+        let predicate = branch.and_then(|branch| {
+            let mut sources = function.sources(branch).iter();
+            sources.find_map(|source| source.as_register())
+        });
+        let comparison = predicate.and_then(|predicate| function.unique_definition(predicate));
+        let comparison = comparison.filter(|&it| function.operation(it) == Operation::Isetp);
+        comparison.is_some_and(|comparison| {
+            let (left, right) = (function.source(comparison, 0), function.source(comparison, 1));
+            left.as_register().is_some_and(is_counter) && is_constant(function, right)
+        })
+    })
 }
 
 /// True if an operand is a number, or a register that holds one.

@@ -26,12 +26,14 @@
 
 pub mod kernels;
 pub mod matrix;
+mod scratch;
 #[cfg(test)]
 mod tests;
 pub mod typed;
 pub mod words;
 
 pub use matrix::BitMatrix;
+pub use scratch::ScratchSet;
 pub use typed::{EntityBitMatrix, EntityBitSet, EntityBits};
 pub use words::SetBits;
 

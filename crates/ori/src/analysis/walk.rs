@@ -1,7 +1,7 @@
 //! Walks a block backward with the registers that are live after each instruction.
 
 use crate::{Function, Instruction, Liveness, Operand, Operation};
-use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register};
 
 /// Returns the register that an operand reads, or none if its value does not matter.
@@ -13,7 +13,7 @@ pub(super) fn read_register(operand: Operand) -> Option<Register> {
 pub struct BlockWalk<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
-    live: EntityBitSet<Register>,
+    live: ScratchSet<Register>,
 }
 
 impl<'a> BlockWalk<'a> {
@@ -22,7 +22,7 @@ impl<'a> BlockWalk<'a> {
         Self {
             function,
             liveness,
-            live: EntityBitSet::with_room(function.register_limit()),
+            live: ScratchSet::with_room(function.register_limit()),
         }
     }
 

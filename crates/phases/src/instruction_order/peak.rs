@@ -2,7 +2,7 @@
 
 use super::loads_first::loads_first;
 use super::{BlockOrder, Weights};
-use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::bitvector::ScratchSet;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::analysis::DependencyNode;
 use oriel_ori::{Function, Instruction, Liveness, Operation};
@@ -12,7 +12,7 @@ pub(crate) struct PeakFinder<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     weights: &'a Weights,
-    live: EntityBitSet<Register>,
+    live: ScratchSet<Register>,
 }
 
 impl<'a> PeakFinder<'a> {
@@ -22,7 +22,7 @@ impl<'a> PeakFinder<'a> {
             function,
             liveness,
             weights,
-            live: EntityBitSet::with_room(function.register_limit()),
+            live: ScratchSet::with_room(function.register_limit()),
         }
     }
 
