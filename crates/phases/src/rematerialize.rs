@@ -18,7 +18,7 @@
 //!    stays in its register (`shared.rs`);
 //! 3. the block is in no deeper loop than the definition, or registers are short in the block and
 //!    the loop does not count from a constant to a constant: elsewhere the loop would only compute
-//!    more, and ptxas unrolls such a loop unless it gets too large;
+//!    more, and ptxas unrolls such a loop unless it gets too large (`loop_control.rs`);
 //! 4. the value does not control a loop there: ptxas unrolls a loop if it recognises counter and
 //!    limit, and copies of their operands hide them.
 //!
@@ -37,23 +37,19 @@
 //! documents do not name one.
 
 mod expression;
+mod loop_control;
+mod places;
 mod shared;
 
 use super::dead_code::remove_unneeded_by;
 use super::instruction_order::{PeakFinder, Weights};
 use super::never_worse::{is_data, most_live, weighted_instructions};
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
-use expression::{Expression, is_cheap};
-use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
-use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
-use oriel_engine::graph::Loop;
+use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::live::SlotIndex;
 use oriel_ori::analysis::BlockWeights;
-use oriel_ori::{
-    ControlFlow, Function, Instruction, InstructionBuilder, Liveness, Operand, OperandKind, Operation,
-    Position, Trial,
-};
-use shared::shared_operands;
+use oriel_ori::{Function, Instruction, InstructionBuilder, Liveness, Position, Trial};
+use places::{Place, PlaceSearch};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
@@ -151,9 +147,7 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
         liveness: &liveness,
         first_new: function.instruction_limit(),
     };
-    let candidates = search.candidates(function);
-    search.shared = shared_operands(function, &units, &candidates);
-    for candidate in candidates {
+    for candidate in search.candidates(function) {
         let Some(places) = search.places(function, candidate) else {
             continue;
         };
@@ -172,32 +166,6 @@ fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, ful
         remove_unneeded_by(function, vec![candidate.definition], remove);
     }
     done
-}
-
-/// A value that might be recomputed elsewhere.
-#[derive(Clone, Copy)]
-struct Candidate {
-    register: Register,
-    definition: Instruction,
-}
-
-/// Instructions, each with the number of a source.
-type Users = SmallVec<[(Instruction, usize); 2]>;
-
-/// The uses of a value outside its block.
-struct Uses {
-    /// Those that a copy can serve, by block.
-    blocks: Vec<(Block, Users)>,
-    /// The blocks of the others.
-    kept: Vec<Block>,
-}
-
-/// A block in which a value should be recomputed.
-struct Place {
-    block: Block,
-    /// The uses that get the copy.
-    users: Users,
-    expression: Expression,
 }
 
 /// The order of a block's instructions while copies are inserted. Blocks are too long to be searched
@@ -221,294 +189,6 @@ impl Order<'_> {
         }
         (self.liveness.index(at), Reverse(distance))
     }
-}
-
-/// Finds the places where values should be recomputed. Liveness and the full blocks are those
-/// before the phase; the uses are the current ones.
-struct PlaceSearch<'a> {
-    flow: &'a ControlFlow,
-    liveness: &'a Liveness,
-    /// The registers that ptxas needs for each value.
-    units: &'a Weights,
-    /// The blocks where registers are short, in the order of the layout.
-    full: Vec<Block>,
-    is_full: EntityBitSet<Block>,
-    /// The starts of these blocks, in ascending order.
-    starts: Vec<SlotIndex>,
-    /// Their ends.
-    ends: Vec<SlotIndex>,
-    /// The values that stay in registers because others start from them.
-    shared: EntityBitSet<Register>,
-    /// The blocks that a value stays live into; kept to save allocations.
-    stays: ScratchSet<Block>,
-    /// Whether each loop [counts from a constant to a constant](counts_constants), once that
-    /// was asked: a loop may have thousands of blocks.
-    constant_counts: SecondaryMap<Loop, Option<bool>>,
-}
-
-impl<'a> PlaceSearch<'a> {
-    fn new(
-        function: &Function,
-        flow: &'a ControlFlow,
-        liveness: &'a Liveness,
-        units: &'a Weights,
-        full: Vec<Block>,
-    ) -> Self {
-        let mut is_full = EntityBitSet::with_room(function.block_limit());
-        for &block in &full {
-            is_full.insert(block);
-        }
-        let (starts, ends): (Vec<_>, Vec<_>) = full.iter().map(|&block| liveness.block_range(block)).unzip();
-        debug_assert!(
-            starts.is_sorted() && ends.is_sorted(),
-            "blocks come in the order of the layout"
-        );
-        Self {
-            flow,
-            liveness,
-            units,
-            full,
-            is_full,
-            starts,
-            ends,
-            shared: EntityBitSet::with_room(function.register_limit()),
-            stays: ScratchSet::with_room(function.block_limit()),
-            constant_counts: SecondaryMap::new(),
-        }
-    }
-
-    /// Returns the cheap values that live in a full block. Users of a value come before it, so that a
-    /// chain is recomputed from its end.
-    fn candidates(&mut self, function: &Function) -> Vec<Candidate> {
-        self.stays.clear();
-        let registers = function.registers().rev();
-        let candidates = registers.filter_map(|register| {
-            let definition = function.unique_definition(register)?;
-            let is_candidate = self.units.get(register) > 0
-                && is_cheap(function, definition)
-                && self.lives_in_full_block(register);
-            is_candidate.then_some(Candidate { register, definition })
-        });
-        candidates.collect()
-    }
-
-    /// Returns the places where a value should be recomputed, or none if it should be nowhere.
-    fn places(&mut self, function: &Function, candidate: Candidate) -> Option<Vec<Place>> {
-        let Candidate { register, definition } = candidate;
-        let home = function.block_of(definition)?;
-        if self.shared.contains(register) {
-            return None;
-        }
-        self.stays.clear();
-        let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
-        kept.sort_unstable();
-        let uses_kept = kept.len();
-        let mut places: Vec<Place> = Vec::with_capacity(blocks.len());
-        for (block, users) in blocks {
-            let may_enter =
-                self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
-            let expression = may_enter.then(|| Expression::of(function, self, definition, block));
-            match expression.flatten() {
-                Some(expression) => places.push(Place {
-                    block,
-                    users,
-                    expression,
-                }),
-                None => kept.push(block),
-            }
-        }
-        self.find_where_it_stays(home, kept);
-        places.retain(|place| !self.stays.contains(place.block));
-        (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
-    }
-
-    /// True if using a register in a block makes nothing live there that is not live anyway.
-    fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
-        // A copy that the phase has made is live in one block only.
-        let is_operand = || is_data(function, register) && self.units.get(register) == 0;
-        self.units.knows(register)
-            && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
-    }
-
-    /// Returns the uses of a value outside its block; none if it has an unusual use.
-    fn uses_by_block(&self, function: &Function, register: Register, home: Block) -> Option<Uses> {
-        let (mut uses, mut kept): (Vec<(Block, Instruction, usize)>, Vec<Block>) = Default::default();
-        for (user, number) in function.uses(register) {
-            if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
-                continue;
-            }
-            let block = match function.operation(user) {
-                // A PHI reads the value at the end of the block that control comes from.
-                Operation::Phi => match function.source(user, number + 1).kind() {
-                    OperandKind::Target(from) => from,
-                    _ => return None,
-                },
-                _ => function.block_of(user)?,
-            };
-            let is_phi = function.operation(user) == Operation::Phi;
-            if is_phi || (block != home && self.controls_loop(function, user)) {
-                kept.push(block);
-                continue;
-            }
-            if block == home {
-                continue;
-            }
-            uses.push((block, user, number));
-        }
-        // Stable, so that the uses of a block keep their order.
-        uses.sort_by_key(|&(block, ..)| block);
-        let blocks = uses
-            .chunk_by(|one, other| one.0 == other.0)
-            .map(|uses| {
-                (
-                    uses[0].0,
-                    uses.iter().map(|&(_, user, number)| (user, number)).collect(),
-                )
-            })
-            .collect();
-        Some(Uses { blocks, kept })
-    }
-
-    /// True if a value may be recomputed in a block: in a deeper loop than its definition only if
-    /// registers are short there, and if ptxas does not unroll the loop anyway.
-    fn may_enter(&mut self, function: &Function, block: Block, home: Block) -> bool {
-        let loops = &self.flow.loops;
-        if loops.depth_of(block) <= loops.depth_of(home) {
-            return true;
-        }
-        let inner = loops
-            .innermost(block)
-            .expect("a block in a loop has an innermost one");
-        self.is_full.contains(block) && !self.has_constant_count(function, inner)
-    }
-
-    /// As [`counts_constants`], remembered for each loop.
-    fn has_constant_count(&mut self, function: &Function, natural_loop: Loop) -> bool {
-        if let Some(known) = self.constant_counts[natural_loop] {
-            return known;
-        }
-        let has_one = counts_constants(function, self.flow, natural_loop);
-        self.constant_counts[natural_loop] = Some(has_one);
-        has_one
-    }
-
-    /// Sets the blocks that a value stays live into, or out of in the case of its own, for uses in
-    /// blocks.
-    fn find_where_it_stays(&mut self, home: Block, mut pending: Vec<Block>) {
-        while let Some(block) = pending.pop() {
-            if self.stays.insert(block) && block != home {
-                pending.extend_from_slice(self.flow.graph.predecessors(block));
-            }
-        }
-    }
-
-    /// True if a register is live into or out of a full block in which it does not stay live. A
-    /// function may have thousands of either, so the blocks are searched by the register's segments.
-    fn lives_in_full_block(&self, register: Register) -> bool {
-        let mut segments = self.liveness.range(register).segments().iter();
-        segments.any(|segment| {
-            let first = self.ends.partition_point(|&end| end <= segment.start);
-            let starts_before_end = self.starts.partition_point(|&start| start < segment.end);
-            (first..starts_before_end).any(|number| {
-                let enters = self.starts[number] >= segment.start;
-                let leaves = self.ends[number] <= segment.end;
-                (enters || leaves) && !self.stays.contains(self.full[number])
-            })
-        })
-    }
-
-    /// True if an instruction, or a use of its result, decides whether a loop ends or steps its
-    /// counter: ptxas recognises a loop by these.
-    fn controls_loop(&self, function: &Function, user: Instruction) -> bool {
-        let loops = &self.flow.loops;
-        let ends_loop = |branch: Instruction| {
-            function.operation(branch) != Operation::Bra
-                || function.block_of(branch).is_some_and(|block| {
-                    let mut next = function.successors(block);
-                    let inner = loops.innermost(block);
-                    inner.is_some_and(|inner| next.any(|next| !loops.contains(inner, next)))
-                })
-        };
-        let is_control = |instruction: Instruction| match function.operation(instruction) {
-            Operation::Phi => function
-                .block_of(instruction)
-                .is_some_and(|block| loops.is_header(block)),
-            Operation::Isetp => each_use_of_results(function, instruction).any(ends_loop),
-            _ => false,
-        };
-        is_control(user) || each_use_of_results(function, user).any(is_control)
-    }
-}
-
-/// True if a loop counts from a constant to a constant. ptxas unrolls such a loop as a whole if
-/// it is not too large, which copies may make it.
-fn counts_constants(function: &Function, flow: &ControlFlow, natural_loop: Loop) -> bool {
-    let loops = &flow.loops;
-    let header = loops.header(natural_loop);
-    let starts_constant = |phi: Instruction| {
-        let sources: SmallVec<[_; 4]> = function.sources(phi).iter().collect();
-        let mut pairs = sources.chunks(2);
-        pairs.any(|pair| match pair[1].kind() {
-            OperandKind::Target(from) => {
-                !loops.contains(natural_loop, from) && is_constant(function, pair[0])
-            }
-            _ => false,
-        })
-    };
-    let is_counter = |register: Register| {
-        let mut definition = function.unique_definition(register);
-        if let Some(sum) = definition.filter(|&it| function.operation(it) == Operation::Iadd) {
-            let mut sources = function.sources(sum).iter();
-            let counter = sources.find_map(|source| source.as_register());
-            definition = counter.and_then(|counter| function.unique_definition(counter));
-        }
-        definition.is_some_and(|phi| {
-            function.operation(phi) == Operation::Phi
-                && function.block_of(phi) == Some(header)
-                && starts_constant(phi)
-        })
-    };
-    let mut exits = loops.exit_edges(&flow.graph, natural_loop);
-    exits.any(|(block, _)| {
-        let branch = function.terminator(block);
-        let predicate = branch.and_then(|branch| {
-            let mut sources = function.sources(branch).iter();
-            sources.find_map(|source| source.as_register())
-        });
-        let comparison = predicate.and_then(|predicate| function.unique_definition(predicate));
-        let comparison = comparison.filter(|&it| function.operation(it) == Operation::Isetp);
-        comparison.is_some_and(|comparison| {
-            let (left, right) = (function.source(comparison, 0), function.source(comparison, 1));
-            left.as_register().is_some_and(is_counter) && is_constant(function, right)
-        })
-    })
-}
-
-/// True if an operand is a number, or a register that holds one.
-fn is_constant(function: &Function, operand: Operand) -> bool {
-    let is_number = |operand: Operand| {
-        matches!(
-            operand.kind(),
-            OperandKind::Immediate(_) | OperandKind::Constant(_)
-        )
-    };
-    let definition = operand
-        .as_register()
-        .and_then(|register| function.unique_definition(register));
-    is_number(operand)
-        || definition.is_some_and(|definition| {
-            function.operation(definition) == Operation::Mov && is_number(function.source(definition, 0))
-        })
-}
-
-/// Returns the instructions that use a result of another.
-fn each_use_of_results(
-    function: &Function,
-    instruction: Instruction,
-) -> impl Iterator<Item = Instruction> + '_ {
-    let results = function.results(instruction).iter();
-    let registers = results.filter_map(|result| result.as_register());
-    registers.flat_map(|register| function.uses(register).map(|(user, _)| user))
 }
 
 /// Recomputes a value in a block before the first of its users there, for all of them.

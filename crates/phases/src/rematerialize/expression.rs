@@ -1,7 +1,8 @@
 //! Expressions that are cheap to recompute.
 
+use super::places::PlaceSearch;
 use super::shared::distinct_sources;
-use super::{PlaceSearch, is_data};
+use crate::never_worse::is_data;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{AddressSpace, DataType, Function, Instruction, Operation, OperationFlags, units_of};
 use smallvec::SmallVec;

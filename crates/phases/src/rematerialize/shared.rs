@@ -6,7 +6,8 @@
 //! computes before the loop that compares each with a bound. ptxas moves the copies of `base` to one
 //! place again, and spills what it has no registers for.
 
-use super::{Candidate, is_cheap};
+use super::expression::is_cheap;
+use super::places::Candidate;
 use crate::instruction_order::Weights;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{EntityRef, Register};

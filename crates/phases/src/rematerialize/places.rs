@@ -1,0 +1,237 @@
+//! Where values are recomputed.
+
+use super::expression::{Expression, is_cheap};
+use super::loop_control::{controls_loop, counts_constants};
+use super::shared::shared_operands;
+use crate::instruction_order::Weights;
+use crate::never_worse::is_data;
+use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
+use oriel_engine::entity::{Block, Register, SecondaryMap};
+use oriel_engine::graph::Loop;
+use oriel_engine::live::SlotIndex;
+use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
+use smallvec::SmallVec;
+
+/// A value that might be recomputed elsewhere.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate {
+    pub register: Register,
+    pub definition: Instruction,
+}
+
+/// Instructions, each with the number of a source.
+type Users = SmallVec<[(Instruction, usize); 2]>;
+
+/// The uses of a value outside its block.
+struct Uses {
+    /// Those that a copy can serve, by block.
+    blocks: Vec<(Block, Users)>,
+    /// The blocks of the others.
+    kept: Vec<Block>,
+}
+
+/// A block in which a value should be recomputed.
+pub(super) struct Place {
+    pub block: Block,
+    /// The uses that get the copy.
+    pub users: Users,
+    pub expression: Expression,
+}
+
+/// Finds the places where values should be recomputed. Liveness and the full blocks are those
+/// before the phase; the uses are the current ones.
+pub(super) struct PlaceSearch<'a> {
+    flow: &'a ControlFlow,
+    liveness: &'a Liveness,
+    /// The registers that ptxas needs for each value.
+    pub units: &'a Weights,
+    /// The blocks where registers are short, in the order of the layout.
+    full: Vec<Block>,
+    is_full: EntityBitSet<Block>,
+    /// The starts of these blocks, in ascending order.
+    starts: Vec<SlotIndex>,
+    /// Their ends.
+    ends: Vec<SlotIndex>,
+    /// The values that stay in registers because others start from them.
+    shared: EntityBitSet<Register>,
+    /// The blocks that a value stays live into; kept to save allocations.
+    stays: ScratchSet<Block>,
+    /// Whether each loop [counts from a constant to a constant](counts_constants), once that
+    /// was asked: a loop may have thousands of blocks.
+    constant_counts: SecondaryMap<Loop, Option<bool>>,
+}
+
+impl<'a> PlaceSearch<'a> {
+    /// Creates a search in a function of which these blocks are full, in the order of the layout.
+    pub fn new(
+        function: &Function,
+        flow: &'a ControlFlow,
+        liveness: &'a Liveness,
+        units: &'a Weights,
+        full: Vec<Block>,
+    ) -> Self {
+        let mut is_full = EntityBitSet::with_room(function.block_limit());
+        for &block in &full {
+            is_full.insert(block);
+        }
+        let (starts, ends): (Vec<_>, Vec<_>) = full.iter().map(|&block| liveness.block_range(block)).unzip();
+        debug_assert!(
+            starts.is_sorted() && ends.is_sorted(),
+            "blocks come in the order of the layout"
+        );
+        Self {
+            flow,
+            liveness,
+            units,
+            full,
+            is_full,
+            starts,
+            ends,
+            shared: EntityBitSet::with_room(function.register_limit()),
+            stays: ScratchSet::with_room(function.block_limit()),
+            constant_counts: SecondaryMap::new(),
+        }
+    }
+
+    /// Returns the cheap values that live in a full block, and finds which of them stay. Users of a value come before it, so that a
+    /// chain is recomputed from its end.
+    pub fn candidates(&mut self, function: &Function) -> Vec<Candidate> {
+        self.stays.clear();
+        let registers = function.registers().rev();
+        let candidates = registers.filter_map(|register| {
+            let definition = function.unique_definition(register)?;
+            let is_candidate = self.units.get(register) > 0
+                && is_cheap(function, definition)
+                && self.lives_in_full_block(register);
+            is_candidate.then_some(Candidate { register, definition })
+        });
+        let candidates: Vec<Candidate> = candidates.collect();
+        self.shared = shared_operands(function, self.units, &candidates);
+        candidates
+    }
+
+    /// Returns the places where a value should be recomputed, or none if it should be nowhere.
+    pub fn places(&mut self, function: &Function, candidate: Candidate) -> Option<Vec<Place>> {
+        let Candidate { register, definition } = candidate;
+        let home = function.block_of(definition)?;
+        if self.shared.contains(register) {
+            return None;
+        }
+        self.stays.clear();
+        let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
+        kept.sort_unstable();
+        let uses_kept = kept.len();
+        let mut places: Vec<Place> = Vec::with_capacity(blocks.len());
+        for (block, users) in blocks {
+            let may_enter =
+                self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
+            let expression = may_enter.then(|| Expression::of(function, self, definition, block));
+            match expression.flatten() {
+                Some(expression) => places.push(Place {
+                    block,
+                    users,
+                    expression,
+                }),
+                None => kept.push(block),
+            }
+        }
+        self.find_where_it_stays(home, kept);
+        places.retain(|place| !self.stays.contains(place.block));
+        (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
+    }
+
+    /// True if using a register in a block makes nothing live there that is not live anyway.
+    pub fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
+        // A copy that the phase has made is live in one block only.
+        let is_operand = || is_data(function, register) && self.units.get(register) == 0;
+        self.units.knows(register)
+            && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
+    }
+
+    /// Returns the uses of a value outside its block; none if it has an unusual use.
+    fn uses_by_block(&self, function: &Function, register: Register, home: Block) -> Option<Uses> {
+        let (mut uses, mut kept): (Vec<(Block, Instruction, usize)>, Vec<Block>) = Default::default();
+        for (user, number) in function.uses(register) {
+            if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
+                continue;
+            }
+            let block = match function.operation(user) {
+                // A PHI reads the value at the end of the block that control comes from.
+                Operation::Phi => match function.source(user, number + 1).kind() {
+                    OperandKind::Target(from) => from,
+                    _ => return None,
+                },
+                _ => function.block_of(user)?,
+            };
+            let is_phi = function.operation(user) == Operation::Phi;
+            if is_phi || (block != home && controls_loop(function, &self.flow.loops, user)) {
+                kept.push(block);
+                continue;
+            }
+            if block == home {
+                continue;
+            }
+            uses.push((block, user, number));
+        }
+        // Stable, so that the uses of a block keep their order.
+        uses.sort_by_key(|&(block, ..)| block);
+        let blocks = uses
+            .chunk_by(|one, other| one.0 == other.0)
+            .map(|uses| {
+                (
+                    uses[0].0,
+                    uses.iter().map(|&(_, user, number)| (user, number)).collect(),
+                )
+            })
+            .collect();
+        Some(Uses { blocks, kept })
+    }
+
+    /// True if a value may be recomputed in a block: in a deeper loop than its definition only if
+    /// registers are short there, and if ptxas does not unroll the loop anyway.
+    fn may_enter(&mut self, function: &Function, block: Block, home: Block) -> bool {
+        let loops = &self.flow.loops;
+        if loops.depth_of(block) <= loops.depth_of(home) {
+            return true;
+        }
+        let inner = loops
+            .innermost(block)
+            .expect("a block in a loop has an innermost one");
+        self.is_full.contains(block) && !self.has_constant_count(function, inner)
+    }
+
+    /// As [`counts_constants`], remembered for each loop.
+    fn has_constant_count(&mut self, function: &Function, natural_loop: Loop) -> bool {
+        if let Some(known) = self.constant_counts[natural_loop] {
+            return known;
+        }
+        let has_one = counts_constants(function, self.flow, natural_loop);
+        self.constant_counts[natural_loop] = Some(has_one);
+        has_one
+    }
+
+    /// Sets the blocks that a value stays live into, or out of in the case of its own, for uses in
+    /// blocks.
+    fn find_where_it_stays(&mut self, home: Block, mut pending: Vec<Block>) {
+        while let Some(block) = pending.pop() {
+            if self.stays.insert(block) && block != home {
+                pending.extend_from_slice(self.flow.graph.predecessors(block));
+            }
+        }
+    }
+
+    /// True if a register is live into or out of a full block in which it does not stay live. A
+    /// function may have thousands of either, so the blocks are searched by the register's segments.
+    fn lives_in_full_block(&self, register: Register) -> bool {
+        let mut segments = self.liveness.range(register).segments().iter();
+        segments.any(|segment| {
+            let first = self.ends.partition_point(|&end| end <= segment.start);
+            let starts_before_end = self.starts.partition_point(|&start| start < segment.end);
+            (first..starts_before_end).any(|number| {
+                let enters = self.starts[number] >= segment.start;
+                let leaves = self.ends[number] <= segment.end;
+                (enters || leaves) && !self.stays.contains(self.full[number])
+            })
+        })
+    }
+}
