@@ -5,6 +5,7 @@ mod messages;
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
+use crate::ori::analysis::undefined_value_read;
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
@@ -316,6 +317,9 @@ fn optimize(
     } else {
         0.0
     };
+    // Phases may read such a register more often than LLVM's function does.
+    let undefined = undefined_value_read(function).filter(|_| !phases.is_empty());
+    let phases = if undefined.is_some() { &[] } else { phases };
     let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
@@ -323,6 +327,7 @@ fn optimize(
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
     (work.statistics, work.remarks) = manager.finish();
+    work.remarks.extend(undefined.map(messages::undefined_value));
     work.is_changed = is_changed;
     if let Some(effects) = &mut work.effects {
         effects.add_statistics(&work.statistics);

@@ -24,6 +24,14 @@ pub(super) fn left_alone() -> Remark {
     remark(RemarkKind::Missed, "profile", "EnoughRegisters", message)
 }
 
+/// Returns the remark on a function that reads a register without a value.
+pub(super) fn undefined_value(register: Register) -> Remark {
+    let message = format!(
+        "the function stays as it is: it reads {register}, which is undefined, and may depend on reading it once only"
+    );
+    remark(RemarkKind::Missed, "profile", "UndefinedValue", message)
+}
+
 /// Returns the remark on a function that its phases made worse.
 pub(super) fn taken_back(reason: &str) -> Remark {
     let message = format!("the function stays as it is: {reason}");

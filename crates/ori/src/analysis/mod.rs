@@ -19,6 +19,7 @@
 //! | `spill.rs` | spill costs, and where to store and load |
 //! | `dependencies.rs` | the order constraints between instructions of a block |
 //! | `uninitialized.rs` | registers that may be read before they are written |
+//! | `undefined_values.rs` | reads of values that nothing has computed |
 //! | `frame_addresses.rs` | where the code takes the address of a stack object |
 
 mod dependencies;
@@ -27,6 +28,7 @@ mod interference;
 mod last_uses;
 mod range_extension;
 mod spill;
+mod undefined_values;
 mod uninitialized;
 mod walk;
 
@@ -36,5 +38,6 @@ pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
 pub use range_extension::{PressureMap, RangeExtension};
 pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
+pub use undefined_values::undefined_value_read;
 pub use uninitialized::uninitialized_registers;
 pub use walk::BlockWalk;

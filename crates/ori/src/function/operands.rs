@@ -2,6 +2,7 @@
 
 use super::data::SlotData;
 use super::{Constant, Function, Instruction, RegisterData, Slot, Special, StackObject};
+use crate::Operation;
 use crate::operand::{ConstantId, Operand, OperandKind, SpecialId};
 use oriel_engine::entity::{EntityRef, FrameObject, PackedOption, Register, Symbol};
 
@@ -158,6 +159,19 @@ impl Function {
             function: self,
             next: self.registers[register].uses,
         }
+    }
+
+    /// True if an instruction reads a value that is another at each read: an operand marked as
+    /// undefined, or a register that nothing but an `IMPLICIT_DEF` defines. Executing such an
+    /// instruction twice may give two results.
+    pub fn reads_undefined(&self, instruction: Instruction) -> bool {
+        let mut sources = self.sources(instruction).iter();
+        sources.any(|source| {
+            let definition = source
+                .as_register()
+                .and_then(|register| self.unique_definition(register));
+            source.is_undefined() || definition.is_some_and(|it| self.operation(it) == Operation::ImplicitDef)
+        })
     }
 
     /// Returns the only instruction that defines a register.

@@ -100,7 +100,10 @@ fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register
 
 /// True if executing it again is cheaper than holding its result in a register.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
-    if function.results(definition).len() != 1 || !function.is_removable_if_unused(definition) {
+    if function.results(definition).len() != 1
+        || !function.is_removable_if_unused(definition)
+        || function.reads_undefined(definition)
+    {
         return false;
     }
     let operation = function.operation(definition);

@@ -100,10 +100,7 @@ pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
         .as_register()
         .is_some_and(|result| is_data(function, result))
         || !function.is_removable_if_unused(definition)
-        || function
-            .sources(definition)
-            .iter()
-            .any(|source| source.is_undefined())
+        || function.reads_undefined(definition)
     {
         return false;
     }

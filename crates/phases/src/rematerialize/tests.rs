@@ -111,6 +111,23 @@ fn divisions_stay_as_they_take_long() {
     assert!(run_with_budget(&mut function, 255));
 }
 
+/// Each copy would read another value.
+#[test]
+fn what_reads_an_undefined_value_is_not_recomputed() {
+    for (first, is_changed) in [
+        ("IADD.b32 %1, %9", true),
+        ("IADD.b32 undef %1, %9", false),
+        ("IADD.b32 %8, %9", false),
+    ] {
+        let first = format!("    %8:R32 = UNDEF.b32\n    %9:R32 = IMUL.b32 %1, 3\n    %2:R32 = {first}\n");
+        let last = "    ST.global.b32.b32 %2, [%9]\n    ST.global.b32.b32 %1, [%9]\n";
+        let mut function = around_full_block(&first, last, 48);
+        run_with_budget(&mut function, 255);
+        let copies = operations(&function, 2).iter().filter(|it| *it == "Iadd").count();
+        assert_eq!(copies == 1, is_changed, "{function}");
+    }
+}
+
 /// The product is used nowhere else, and lives no longer than the sum.
 #[test]
 fn an_expression_is_recomputed_as_a_whole() {

@@ -1,0 +1,112 @@
+//! Reads of values that nothing has computed.
+//!
+//! LLVM IR's `freeze` makes one value of an undefined one, the same for all users. Machine functions
+//! have no such operation: LLVM makes a copy of an `IMPLICIT_DEF` of it, folds the copy, and lets each
+//! reader have another value. A result that is computed once from the undefined register is still
+//! the same for all of its users. A second instruction that computes it again, or reads the register
+//! itself, is not.
+
+use crate::{Function, Instruction, OperandKind, Operation};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
+
+/// Returns a register without a value that an instruction computes with, writes to memory or passes on:
+/// its only definition is an `IMPLICIT_DEF`, or a copy or PHI of such registers. Reads by PHIs and
+/// copies themselves do not count, nor do operands that are marked as undefined.
+pub fn undefined_value_read(function: &Function) -> Option<Register> {
+    let blocks = function.blocks().iter();
+    let instructions = blocks.flat_map(|&block| function.instructions(block));
+    let mut pending: Vec<Register> = instructions
+        .filter(|&instruction| function.operation(instruction) == Operation::ImplicitDef)
+        .filter_map(|instruction| only_result(function, instruction))
+        .collect();
+    if pending.is_empty() {
+        return None;
+    }
+    let mut undefined: EntityBitSet<Register> = EntityBitSet::with_room(function.register_limit());
+    for &register in &pending {
+        undefined.insert(register);
+    }
+    while let Some(register) = pending.pop() {
+        for (user, number) in function.uses(register) {
+            let operation = function.operation(user);
+            if operation.is_debug() || function.source(user, number).is_undefined() {
+                continue;
+            }
+            let passes_on = matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi);
+            if !passes_on {
+                return Some(register);
+            }
+            if let Some(result) = only_result(function, user)
+                && reads_only(function, user, |source| {
+                    source == result || undefined.contains(source)
+                })
+                && undefined.insert(result)
+            {
+                pending.push(result);
+            }
+        }
+    }
+    None
+}
+
+/// Returns the register that only this instruction defines, and that is its only result.
+fn only_result(function: &Function, instruction: Instruction) -> Option<Register> {
+    let mut results = function.results(instruction).iter();
+    let result = results.next()?.as_register()?;
+    let is_only = results.next().is_none() && function.unique_definition(result) == Some(instruction);
+    is_only.then_some(result)
+}
+
+/// True if all values that an instruction reads are in such registers.
+fn reads_only(function: &Function, instruction: Instruction, is_such: impl Fn(Register) -> bool) -> bool {
+    let mut sources = function.sources(instruction).iter();
+    sources.all(|source| match source.kind() {
+        // A PHI's predecessors.
+        OperandKind::Target(_) => true,
+        _ => source.as_register().is_some_and(&is_such),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+
+    fn found(body: &str) -> Option<u32> {
+        let text = format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n");
+        let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        undefined_value_read(&function).map(Register::as_u32)
+    }
+
+    const UNDEFINED: &str = "bix0:\n    %1:R32 = UNDEF.b32\n    %9:R32 = LD.global.b32.b32 [0]\n";
+
+    #[test]
+    fn a_value_computed_from_nothing_is_found_through_copies() {
+        let body =
+            format!("{UNDEFINED}    %2:R32 = IADD.b32 %1, 1\n    ST.global.b32.b32 %2, [0]\n    RET\n");
+        assert_eq!(found(&body), Some(1));
+        let body = format!("{UNDEFINED}    %2:R32 = COPY.b32 %1\n    ST.global.b32.b32 %2, [0]\n    RET\n");
+        assert_eq!(found(&body), Some(2));
+    }
+
+    #[test]
+    fn a_phi_with_another_value_has_one() {
+        let with_phi = |other: &str| {
+            format!(
+                "{UNDEFINED}    BRA fall bix1\nbix1:\n    %3:R32 = PHI.b32 %1, bix0, {other}, bix1\n    \
+                 %4:P = ISETP.lt.s32 %9, 7\n    BRA %4, bix1, fall bix2\nbix2:\n    ST.global.b32.b32 %3, [0]\n    RET\n"
+            )
+        };
+        assert_eq!(found(&with_phi("%9")), None);
+        assert_eq!(found(&with_phi("%3")), Some(3));
+    }
+
+    #[test]
+    fn what_is_not_read_is_not_found() {
+        assert_eq!(
+            found(&format!("{UNDEFINED}    ST.global.b32.b32 %9, [0]\n    RET\n")),
+            None
+        );
+    }
+}
