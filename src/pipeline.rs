@@ -318,7 +318,11 @@ fn optimize(
         0.0
     };
     // Phases may read such a register more often than LLVM's function does.
-    let undefined = undefined_value_read(function).filter(|_| !phases.is_empty());
+    let undefined = if phases.is_empty() {
+        None
+    } else {
+        undefined_value_read(function)
+    };
     let phases = if undefined.is_some() { &[] } else { phases };
     let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();

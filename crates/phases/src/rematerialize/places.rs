@@ -93,8 +93,8 @@ impl<'a> PlaceSearch<'a> {
         }
     }
 
-    /// Returns the cheap values that live in a full block, and finds which of them stay. Users of a value come before it, so that a
-    /// chain is recomputed from its end.
+    /// Returns the cheap values that live in a full block, and finds the operands that they share.
+    /// Users of a value come before it, so that a chain is recomputed from its end.
     pub fn candidates(&mut self, function: &Function) -> Vec<Candidate> {
         self.stays.clear();
         let registers = function.registers().rev();

@@ -18,9 +18,6 @@ use smallvec::SmallVec;
 /// fewer, registers that stay made ptxas need more registers, and did not lower spills.
 const FEWEST_REPEATED: u32 = 8;
 
-/// The most operations that are counted for an operand.
-const MOST_OPERATIONS: u32 = FEWEST_REPEATED;
-
 /// Returns the operands that stay, because several of the values start from them. The values come
 /// after their users, so that one which stays in its register itself does not count for its own
 /// operands.
@@ -49,8 +46,8 @@ pub(super) fn shared_operands(
     shared
 }
 
-/// Returns how many operations recompute each register from what cannot be recomputed; 0 for what
-/// cannot be itself, and for what takes no register.
+/// Returns how many operations recompute each register from values that cannot be recomputed, as far
+/// as counting matters; 0 for these values, and for what takes no register.
 fn count_operations(function: &Function, units: &Weights) -> Vec<u32> {
     let mut operations = vec![0_u32; function.register_limit()];
     for register in function.registers() {
@@ -59,7 +56,7 @@ fn count_operations(function: &Function, units: &Weights) -> Vec<u32> {
         if let Some(definition) = definition {
             let sources = distinct_sources(function, definition).into_iter();
             let of_sources: u32 = sources.map(|source| operations[source.index()]).sum();
-            operations[register.index()] = (of_sources + 1).min(MOST_OPERATIONS);
+            operations[register.index()] = (of_sources + 1).min(FEWEST_REPEATED);
         }
     }
     operations
