@@ -1,6 +1,6 @@
-; A frozen value is one value, whatever it is. LLVM makes a register that is undefined to each of its readers of
-; it, and one instruction that reads it: both stores store the same. Were that instruction repeated where its
-; result is stored, they would store what they happen to find.
+; All users of a frozen value see the same value. LLVM turns this one into an undefined register that a single
+; xor reads, so both stores store the same. If Oriel repeated the xor before each store, the two reads of the
+; undefined register could differ, and so could the stores.
 ; RUN: %llc -mcpu=sm_80 -O3 -oriel-least-pressure=0 -oriel-register-budget=4 -pass-remarks-missed=oriel %s -o %t.ptx 2>&1 | FileCheck --check-prefix=REMARK %s
 ; RUN: FileCheck %s < %t.ptx
 ; REMARK: the function stays as it is: it reads %{{[0-9]+}}, which is undefined
