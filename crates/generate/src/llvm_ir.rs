@@ -25,6 +25,7 @@ mod operands;
 mod snippets;
 mod statements;
 mod terminators;
+mod undefined;
 mod walks;
 
 use std::fmt;
@@ -74,6 +75,7 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
     if options.all_operations {
         snippets::header(out)?;
         walks::header(out, options)?;
+        undefined::header(out, options)?;
     }
     if options.assembly {
         assembly::header(out, options)?;

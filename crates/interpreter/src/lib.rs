@@ -43,8 +43,9 @@
 //! further effect. A thread that waits for another one of its warp, or for a later block, waits for
 //! ever; the step limit then ends the launch.
 //!
-//! Undefined values are zero or the register's previous content; registers, local and shared memory
-//! are initially zero. Additions that may be contracted are not. Instructions that are not modelled
+//! Each read of an undefined value gives another number, the same in all threads of the warp: so a
+//! second execution of an instruction shows if it reads one. Registers, local and shared memory are
+//! initially zero. Additions that may be contracted are not. Instructions that are not modelled
 //! are errors only when executed; with [`Limits::uninterpreted`], inline assembly and opcodes that
 //! Ori does not know are not errors.
 

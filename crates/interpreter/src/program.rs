@@ -145,6 +145,12 @@ pub(super) enum Step {
         result: u32,
         is_wide: bool,
     },
+    /// Gives a row of values of this many bits a number that no earlier step of the kind gave, the same
+    /// in all lanes.
+    Undefined {
+        result: u32,
+        bits: u32,
+    },
     Jump(u32),
     Branch {
         predicate: u32,

@@ -47,6 +47,8 @@ pub(super) struct Warp {
     pub barrier_result: Option<u32>,
     pub thread_instructions: u64,
     pub steps: u64,
+    /// How many undefined values its threads have read.
+    undefined_reads: u64,
     /// The events of its threads, if recorded.
     pub effects: Option<Box<WarpEffects>>,
 }
@@ -75,6 +77,7 @@ impl Warp {
         self.number = number;
         self.barrier_result = None;
         (self.thread_instructions, self.steps) = (0, 0);
+        self.undefined_reads = 0;
         self.effects = takes_notes.then(|| Box::new([ThreadEffects::default(); LANES]));
     }
 
@@ -222,6 +225,7 @@ impl Warp {
                     result,
                     is_wide,
                 } => self.read_special(around, register, result, is_wide, mask),
+                Step::Undefined { result, bits } => self.read_undefined(result, bits, mask),
                 Step::Table {
                     index,
                     first,
@@ -584,6 +588,16 @@ impl Warp {
         } else {
             self.registers
                 .fill::<u32>(result, mask, |lane| value(lane) as u32);
+        }
+    }
+
+    fn read_undefined(&mut self, result: u32, bits: u32, mask: u32) {
+        self.undefined_reads += 1;
+        let value = mix(0, self.undefined_reads) >> (64 - bits);
+        if bits > 32 {
+            self.registers.fill::<u64>(result, mask, |_| value);
+        } else {
+            self.registers.fill::<u32>(result, mask, |_| value as u32);
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Stream {
     InstructionOrder = 13,
     /// Loops over memory with a stride known at run time.
     Walks = 14,
+    /// Functions with undefined values.
+    Undefined = 15,
 }
 
 /// Random numbers of one stream.

@@ -4,7 +4,8 @@
 //! back to places that the program's loads read:
 //!
 //! - *private* snippets, in any block: bytes, vectors, half precision, local arrays, atomic operations on the thread's own
-//!   memory, bit counts, funnel shifts, wide products, loops with a stride known at run time;
+//!   memory, bit counts, funnel shifts, wide products, loops with a stride known at run time,
+//!   undefined values that do not matter;
 //! - *common* snippets, in blocks that every thread of the block of threads runs exactly once: barriers, shuffles,
 //!   votes, reductions over a loop of barriers, shared memory that threads exchange, atomic operations on it whose
 //!   result does not depend on their order.
@@ -152,7 +153,7 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn private_snippet(&mut self) -> io::Result<()> {
-        match self.random.index(9) {
+        match self.random.index(10) {
             0 => self.bytes(),
             1 => self.vectors(),
             2 => self.half_precision(),
@@ -161,6 +162,7 @@ impl<W: Write> Writer<'_, W> {
             5 => self.bit_operation(),
             6 => self.wide_product(),
             7 => self.walk(),
+            8 => self.partly_undefined(),
             _ => self.saturating_conversion(),
         }
     }

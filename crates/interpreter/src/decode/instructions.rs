@@ -11,8 +11,13 @@ impl Compiler<'_> {
     ) -> Result<(), Unsupported> {
         let operation = self.function.operation(instruction);
         match operation {
-            // These are not executed.
-            Operation::ImplicitDef | Operation::Prototype => {}
+            // This is not executed.
+            Operation::Prototype => {}
+            Operation::ImplicitDef => {
+                let register = self.result_register(0)?;
+                let bits = u32::from(self.function.register(register).bits);
+                self.make_undefined(self.registers[register.index()], bits);
+            }
             Operation::CallStart => self.call_end = self.frame_bytes,
             Operation::CallEnd => self.call_params.clear(),
             Operation::Nop => self.emit(Step::Nothing),

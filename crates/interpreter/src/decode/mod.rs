@@ -31,9 +31,11 @@ use oriel_arithmetic::lanes::{Fields, FrameTemplate, Handler, Settings};
 use oriel_arithmetic::selection::{self, Shape};
 use oriel_arithmetic::spaces::window_of;
 use oriel_arithmetic::{bits, float, spaces};
+use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use oriel_engine::graph::{ControlFlowGraph, PostDominatorTree};
 use oriel_engine::snapshot::abi::FunctionFlags;
+use oriel_ori::analysis::undefined_registers;
 use oriel_ori::{
     AddressSpace, Constant, DataType, Divergence, Function, Instruction, MachineOpcode, ModifierFlags,
     Modifiers, Operand, OperandKind, Operation, Ordering, Special, SpecialRegister, StackObject, Variant,
@@ -146,6 +148,8 @@ struct Compiler<'a> {
     divergence: Option<&'a Divergence>,
     /// The first row of each register; 128-bit registers have two.
     registers: Vec<u32>,
+    /// Registers of which each read gives another number.
+    undefined: EntityBitSet<Register>,
     template: FrameTemplate,
     word_constants: HashMap<u32, u32>,
     double_constants: HashMap<u64, u32>,
@@ -192,6 +196,7 @@ impl<'a> Compiler<'a> {
             number,
             divergence: None,
             registers: Vec::new(),
+            undefined: undefined_registers(function),
             template: FrameTemplate::default(),
             word_constants: HashMap::new(),
             double_constants: HashMap::new(),

@@ -25,8 +25,13 @@ impl Compiler<'_> {
 
     pub(super) fn plain_source(&mut self, operand: Operand, bits: u32) -> Result<u32, Unsupported> {
         match operand.kind() {
+            _ if operand.is_undefined() => Ok(self.undefined_row(bits)),
             OperandKind::Register(register) | OperandKind::Predicate(register) => {
-                self.register_row(register, bits)
+                let row = self.register_row(register, bits)?;
+                match self.undefined.contains(register) {
+                    true => Ok(self.undefined_row(bits)),
+                    false => Ok(row),
+                }
             }
             OperandKind::Immediate(_) | OperandKind::Constant(_) => {
                 let value = self.constant(operand)?;
@@ -51,8 +56,24 @@ impl Compiler<'_> {
                     Err("an operand that only LLVM can describe".to_owned())
                 }
             },
-            OperandKind::None if operand.is_undefined() => Ok(self.constant_row(bits, 0)),
             _ => Err("an operand that is no value".to_owned()),
+        }
+    }
+
+    /// Returns a row that gets another number at each execution.
+    fn undefined_row(&mut self, bits: u32) -> u32 {
+        let row = self.new_row(bits);
+        self.make_undefined(row, bits);
+        row
+    }
+
+    /// Gives a row another number at each execution.
+    pub(super) fn make_undefined(&mut self, row: u32, bits: u32) {
+        for number in 0..bits.div_ceil(64) {
+            self.emit(Step::Undefined {
+                result: row + number,
+                bits: (bits - 64 * number).min(64),
+            });
         }
     }
 

@@ -529,3 +529,19 @@ fn a_wrong_divergence_analysis_is_found() {
         FaultKind::NotUniform("%1 is called uniform, but is 0x1 and 0x0".into())
     );
 }
+
+#[test]
+fn each_read_of_an_undefined_register_gives_another_number() {
+    let text = storing(
+        "    %5:R32 = UNDEF.b32
+    %6:R32 = COPY.b32 %5
+    %7:R32 = IADD.b32 %5, 7
+    %8:R32 = IADD.b32 %6, 7
+    ST.global.b32.b32 %7, [%4 + 4]
+    ST.global.b32.b32 %8, [%4 + 8]",
+        "    %9:R32 = IADD.b32 %7, 0",
+    );
+    let words = words(&text, 3, 1);
+    assert_eq!(words[0], words[1], "what is computed once is the same everywhere");
+    assert_ne!(words[1], words[2], "a second read, through a copy");
+}

@@ -255,9 +255,14 @@ fn a_wrong_edit_is_found_and_made_small() {
 
 #[test]
 fn a_loop_that_loses_its_end_is_found() {
-    let subject = subject(LOOP);
+    // The counter is positive after one round; while it is, the wrong loop goes on.
+    let subject = subject(&LOOP.replace("%7, 10", "%7, 0"));
     let baseline = subject.baseline(LIMITS).unwrap();
-    let failure = check_sequence(&subject, &baseline, &edit(&subject, EditKind::RemoveLive, 7));
+    let failure = check_sequence(
+        &subject,
+        &baseline,
+        &edit(&subject, EditKind::InvertComparison, 10),
+    );
     let failure: Failure = failure.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Fault);
     assert!(failure.text.contains("no end"), "{failure}");

@@ -10,34 +10,35 @@ use crate::{Function, Instruction, OperandKind, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
 
-/// Returns a register without a value that an instruction computes with, writes to memory or passes on:
-/// its only definition is an `IMPLICIT_DEF`, or a copy or PHI of such registers. Reads by PHIs and
-/// copies themselves do not count, nor do operands that are marked as undefined.
+/// Returns an [undefined register](undefined_registers) that an instruction computes with, writes to
+/// memory or passes on. Reads by PHIs and copies do not count, nor do operands that are marked as
+/// undefined.
 pub fn undefined_value_read(function: &Function) -> Option<Register> {
+    let undefined = undefined_registers(function);
+    undefined.iter().find(|&register| {
+        function
+            .uses(register)
+            .any(|(user, number)| !passes_on(function, user, number))
+    })
+}
+
+/// Returns the registers without a value: the only definition of each is an `IMPLICIT_DEF`, or a copy or
+/// PHI of such registers.
+pub fn undefined_registers(function: &Function) -> EntityBitSet<Register> {
     let blocks = function.blocks().iter();
     let instructions = blocks.flat_map(|&block| function.instructions(block));
     let mut pending: Vec<Register> = instructions
         .filter(|&instruction| function.operation(instruction) == Operation::ImplicitDef)
         .filter_map(|instruction| only_result(function, instruction))
         .collect();
-    if pending.is_empty() {
-        return None;
-    }
-    let mut undefined: EntityBitSet<Register> = EntityBitSet::with_room(function.register_limit());
-    for &register in &pending {
-        undefined.insert(register);
-    }
+    let mut undefined = EntityBitSet::new();
+    undefined.extend(pending.iter().copied());
     while let Some(register) = pending.pop() {
         for (user, number) in function.uses(register) {
             let operation = function.operation(user);
-            if operation.is_debug() || function.source(user, number).is_undefined() {
-                continue;
-            }
-            let passes_on = matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi);
-            if !passes_on {
-                return Some(register);
-            }
-            if let Some(result) = only_result(function, user)
+            if matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi)
+                && !function.source(user, number).is_undefined()
+                && let Some(result) = only_result(function, user)
                 && reads_only(function, user, |source| {
                     source == result || undefined.contains(source)
                 })
@@ -47,7 +48,15 @@ pub fn undefined_value_read(function: &Function) -> Option<Register> {
             }
         }
     }
-    None
+    undefined
+}
+
+/// True if an instruction only hands on what a source holds, or reads nothing from it.
+fn passes_on(function: &Function, user: Instruction, number: usize) -> bool {
+    let operation = function.operation(user);
+    operation.is_debug()
+        || matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi)
+        || function.source(user, number).is_undefined()
 }
 
 /// Returns the register that only this instruction defines, and that is its only result.
