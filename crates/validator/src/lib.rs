@@ -48,7 +48,8 @@
 //! back.
 //!
 //! An undefined value of the function before may become any value in the function after
-//! (refinement, as Alive2 defines it), but not the other way round.
+//! (refinement, as Alive2 defines it), but not the other way round. Instructions that read one must
+//! not be executed more often than before (`undefined_reads`).
 
 mod arithmetic;
 mod bits;
@@ -63,6 +64,7 @@ mod side;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod undefined_reads;
 mod values;
 
 use memory::StackPieces;
@@ -114,6 +116,8 @@ pub enum DoubtKind {
     End,
     /// A load may fault where the function before did not load.
     Load,
+    /// The instruction computes with an undefined value, and is executed more often than before.
+    Undefined,
     /// The functions differ in kind, GPU or stack objects.
     Declaration,
     /// The proof takes too many steps.
@@ -130,6 +134,7 @@ impl DoubtKind {
             Self::Undecided => "this branch is not known to go one way only".to_owned(),
             Self::End => "the block ends in another way".to_owned(),
             Self::Load => "nothing shows that the other function loads from here, too".to_owned(),
+            Self::Undefined => "this reads an undefined value, and more often than before".to_owned(),
             Self::Declaration => "kind, GPU or stack objects differ".to_owned(),
             Self::TooLarge => "the proof takes too many steps".to_owned(),
         }
@@ -207,6 +212,18 @@ impl Validator {
                 is_after: true,
                 instruction: None,
                 block: after.function.entry(),
+                values: None,
+            });
+        }
+        if let Some(instruction) = undefined_reads::added_read(before.function, after.function) {
+            return Err(Doubt {
+                kind: DoubtKind::Undefined,
+                is_after: true,
+                instruction: Some(instruction),
+                block: after
+                    .function
+                    .block_of(instruction)
+                    .expect("it was found in a block"),
                 values: None,
             });
         }

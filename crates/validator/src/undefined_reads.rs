@@ -1,0 +1,67 @@
+//! Reads of undefined values, each of which may give another value.
+//!
+//! The proof gives an undefined register one value in the whole function. So it does not see an
+//! instruction that reads one and is executed more often than before, although its results may
+//! differ. These reads are therefore counted.
+
+use oriel_engine::graph::Traversal;
+use oriel_ori::analysis::undefined_registers;
+use oriel_ori::{ControlFlow, Function, Instruction, Operation};
+
+/// Returns an instruction of the function after that computes with an undefined value and may be
+/// executed where none did so before: at some loop depth, or deeper, more of them are left than there
+/// were.
+pub(super) fn added_read(before: &Function, after: &Function) -> Option<Instruction> {
+    let after = reads(after);
+    if after.is_empty() {
+        return None;
+    }
+    let before = reads(before);
+    let is_added = |depth: usize| {
+        let deep = |reads: &[Read]| reads.iter().filter(|read| read.depth >= depth).count();
+        deep(&after) > deep(&before)
+    };
+    let added = after.iter().find(|read| is_added(read.depth));
+    added.map(|read| read.instruction)
+}
+
+struct Read {
+    instruction: Instruction,
+    /// How many loops it is in.
+    depth: usize,
+}
+
+/// Returns the instructions that compute with an undefined value; copies and PHIs only hand it on.
+fn reads(function: &Function) -> Vec<Read> {
+    let undefined = undefined_registers(function);
+    let is_read = |&instruction: &Instruction| {
+        let operation = function.operation(instruction);
+        let hands_on = matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi);
+        let mut sources = function.sources(instruction).iter();
+        !hands_on
+            && !operation.is_debug()
+            && sources.any(|source| {
+                source.is_undefined()
+                    || source
+                        .as_register()
+                        .is_some_and(|register| undefined.contains(register))
+            })
+    };
+    let blocks = function.blocks().iter();
+    let found = blocks.flat_map(|&block| {
+        function
+            .instructions(block)
+            .filter(is_read)
+            .map(move |instruction| (instruction, block))
+    });
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let flow = ControlFlow::analyze(function, Traversal::default());
+    let reads = found.into_iter().map(|(instruction, block)| Read {
+        instruction,
+        depth: flow.loops.depth_of(block),
+    });
+    reads.collect()
+}
