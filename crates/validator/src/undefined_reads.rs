@@ -5,8 +5,8 @@
 //! differ. These reads are therefore counted.
 
 use oriel_engine::graph::Traversal;
-use oriel_ori::analysis::undefined_registers;
-use oriel_ori::{ControlFlow, Function, Instruction, Operation};
+use oriel_ori::analysis::undefined_value_readers;
+use oriel_ori::{ControlFlow, Function, Instruction};
 
 /// Returns an instruction of the function after that computes with an undefined value and may be
 /// executed where none did so before: at some loop depth, or deeper, more of them are left than there
@@ -31,37 +31,19 @@ struct Read {
     depth: usize,
 }
 
-/// Returns the instructions that compute with an undefined value; copies and PHIs only hand it on.
+/// Returns the instructions that compute with an undefined value.
 fn reads(function: &Function) -> Vec<Read> {
-    let undefined = undefined_registers(function);
-    let is_read = |&instruction: &Instruction| {
-        let operation = function.operation(instruction);
-        let hands_on = matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi);
-        let mut sources = function.sources(instruction).iter();
-        !hands_on
-            && !operation.is_debug()
-            && sources.any(|source| {
-                source.is_undefined()
-                    || source
-                        .as_register()
-                        .is_some_and(|register| undefined.contains(register))
-            })
-    };
-    let blocks = function.blocks().iter();
-    let found = blocks.flat_map(|&block| {
-        function
-            .instructions(block)
-            .filter(is_read)
-            .map(move |instruction| (instruction, block))
-    });
-    let found: Vec<_> = found.collect();
-    if found.is_empty() {
+    let instructions = undefined_value_readers(function);
+    if instructions.is_empty() {
         return Vec::new();
     }
     let flow = ControlFlow::analyze(function, Traversal::default());
-    let reads = found.into_iter().map(|(instruction, block)| Read {
-        instruction,
-        depth: flow.loops.depth_of(block),
+    let reads = instructions.into_iter().map(|instruction| {
+        let block = function.block_of(instruction).expect("it is in a block");
+        Read {
+            instruction,
+            depth: flow.loops.depth_of(block),
+        }
     });
     reads.collect()
 }

@@ -185,6 +185,12 @@ impl<W: Write> Writer<'_, W> {
         Ok(temporary)
     }
 
+    /// Returns a number from 1 to `most` that depends on a value.
+    pub(super) fn number_up_to(&mut self, most: usize, ty: &str, value: usize) -> io::Result<usize> {
+        let rest = self.value(format_args!("urem {ty} %t{value}, {most}"))?;
+        self.value(format_args!("add {ty} %t{rest}, 1"))
+    }
+
     /// Returns an address in the thread's own memory with the requested alignment, and its address
     /// space.
     pub(super) fn own_place(&mut self, bytes: usize) -> io::Result<(usize, u32)> {

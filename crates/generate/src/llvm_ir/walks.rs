@@ -164,8 +164,7 @@ impl<W: Write> Writer<'_, W> {
         let units = self.value(format_args!("urem i64 %t{some}, {STRIDES}"))?;
         let stride = self.value(format_args!("mul i64 %t{units}, {UNIT}"))?;
         let high = self.value(format_args!("lshr i64 %t{some}, 9"))?;
-        let rest = self.value(format_args!("urem i64 %t{high}, {ROUNDS}"))?;
-        let rounds = self.value(format_args!("add i64 %t{rest}, 1"))?;
+        let rounds = self.number_up_to(ROUNDS, "i64", high)?;
         let number = self.random.index(WALKS);
         let sum = self.value(format_args!(
             "call i64 @walk{number}(ptr addrspace(1) %own.out, i64 %t{stride}, i64 %t{rounds})"

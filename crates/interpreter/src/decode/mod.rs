@@ -35,7 +35,7 @@ use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, EntityRef, FrameObject, Register, SecondaryMap};
 use oriel_engine::graph::{ControlFlowGraph, PostDominatorTree};
 use oriel_engine::snapshot::abi::FunctionFlags;
-use oriel_ori::analysis::undefined_registers;
+use oriel_ori::analysis::{is_undefined_source, undefined_registers};
 use oriel_ori::{
     AddressSpace, Constant, DataType, Divergence, Function, Instruction, MachineOpcode, ModifierFlags,
     Modifiers, Operand, OperandKind, Operation, Ordering, Special, SpecialRegister, StackObject, Variant,

@@ -24,14 +24,14 @@ impl Compiler<'_> {
     }
 
     pub(super) fn plain_source(&mut self, operand: Operand, bits: u32) -> Result<u32, Unsupported> {
+        if is_undefined_source(&self.undefined, operand) {
+            let row = self.new_row(bits);
+            self.make_undefined(row, bits);
+            return Ok(row);
+        }
         match operand.kind() {
-            _ if operand.is_undefined() => Ok(self.undefined_row(bits)),
             OperandKind::Register(register) | OperandKind::Predicate(register) => {
-                let row = self.register_row(register, bits)?;
-                match self.undefined.contains(register) {
-                    true => Ok(self.undefined_row(bits)),
-                    false => Ok(row),
-                }
+                self.register_row(register, bits)
             }
             OperandKind::Immediate(_) | OperandKind::Constant(_) => {
                 let value = self.constant(operand)?;
@@ -58,13 +58,6 @@ impl Compiler<'_> {
             },
             _ => Err("an operand that is no value".to_owned()),
         }
-    }
-
-    /// Returns a row that gets another number at each execution.
-    fn undefined_row(&mut self, bits: u32) -> u32 {
-        let row = self.new_row(bits);
-        self.make_undefined(row, bits);
-        row
     }
 
     /// Gives a row another number at each execution.

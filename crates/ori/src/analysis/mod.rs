@@ -38,6 +38,8 @@ pub use interference::{InterferenceGraph, InterferenceTest};
 pub use last_uses::LastUses;
 pub use range_extension::{PressureMap, RangeExtension};
 pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
-pub use undefined_values::{undefined_registers, undefined_value_read};
+pub use undefined_values::{
+    is_undefined_source, undefined_registers, undefined_value_read, undefined_value_readers,
+};
 pub use uninitialized::uninitialized_registers;
 pub use walk::BlockWalk;

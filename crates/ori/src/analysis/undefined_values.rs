@@ -6,7 +6,7 @@
 //! undefined register is still the same for all of its users. It need not be if a second instruction
 //! computes it again.
 
-use crate::{Function, Instruction, OperandKind, Operation};
+use crate::{Function, Instruction, Operand, OperandKind, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
 
@@ -16,10 +16,32 @@ use oriel_engine::entity::Register;
 pub fn undefined_value_read(function: &Function) -> Option<Register> {
     let undefined = undefined_registers(function);
     undefined.iter().find(|&register| {
-        function
-            .uses(register)
-            .any(|(user, number)| !passes_on(function, user, number))
+        let mut uses = function.uses(register);
+        uses.any(|(user, number)| {
+            !hands_on(function.operation(user)) && !function.source(user, number).is_undefined()
+        })
     })
+}
+
+/// Returns the instructions that compute with an undefined value, write it to memory or pass it on: an
+/// operand that is marked as undefined, or an [undefined register](undefined_registers). PHIs and copies
+/// do not count.
+pub fn undefined_value_readers(function: &Function) -> Vec<Instruction> {
+    let undefined = undefined_registers(function);
+    let blocks = function.blocks().iter();
+    let instructions = blocks.flat_map(|&block| function.instructions(block));
+    let readers = instructions.filter(|&instruction| {
+        let mut sources = function.sources(instruction).iter();
+        !hands_on(function.operation(instruction))
+            && sources.any(|source| is_undefined_source(&undefined, source))
+    });
+    readers.collect()
+}
+
+/// True if a source is marked as undefined, or one of these undefined registers.
+pub fn is_undefined_source(undefined: &EntityBitSet<Register>, source: Operand) -> bool {
+    let register = source.as_register();
+    source.is_undefined() || register.is_some_and(|register| undefined.contains(register))
 }
 
 /// Returns the registers without a value: the only definition of each is an `IMPLICIT_DEF`, or a copy or
@@ -35,8 +57,7 @@ pub fn undefined_registers(function: &Function) -> EntityBitSet<Register> {
     undefined.extend(pending.iter().copied());
     while let Some(register) = pending.pop() {
         for (user, number) in function.uses(register) {
-            let operation = function.operation(user);
-            if matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi)
+            if hands_on(function.operation(user))
                 && !function.source(user, number).is_undefined()
                 && let Some(result) = only_result(function, user)
                 && reads_only(function, user, |source| {
@@ -51,12 +72,9 @@ pub fn undefined_registers(function: &Function) -> EntityBitSet<Register> {
     undefined
 }
 
-/// True if an instruction only hands on what a source holds, or reads nothing from it.
-fn passes_on(function: &Function, user: Instruction, number: usize) -> bool {
-    let operation = function.operation(user);
-    operation.is_debug()
-        || matches!(operation, Operation::Copy | Operation::Mov | Operation::Phi)
-        || function.source(user, number).is_undefined()
+/// True if an operation only hands on what its sources hold, or describes it to a debugger.
+fn hands_on(operation: Operation) -> bool {
+    operation.is_debug() || operation.is_copy() || operation == Operation::Phi
 }
 
 /// Returns the register that only this instruction defines, and that is its only result.
