@@ -15,6 +15,7 @@
 #include "FunctionBackup.h"
 #include "PhaseHost.h"
 #include "PlanApplier.h"
+#include "SharedSpills.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -129,6 +130,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   PhaseRemarks Remarks(MF, Exporter, Run);
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
+  bool SpillsToShared = Run && oriel_run_directives(Run).spills_to_shared;
   if (Run)
     addDirectives(MF, *Run);
   if (Plan) {
@@ -151,7 +153,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (!ReportProblem.empty())
     MF.getFunction().getContext().diagnose(
         DiagnosticInfoGeneric("oriel: " + ReportProblem, DS_Error));
-  return Outcome.result == ORIEL_RESULT_CHANGED;
+  bool HasPragma = SpillsToShared && spillToShared(MF);
+  return Outcome.result == ORIEL_RESULT_CHANGED || HasPragma;
 }
 
 void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,

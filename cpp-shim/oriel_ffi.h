@@ -141,7 +141,7 @@ typedef struct OrielDirectives {
   uint32_t sets_min_blocks;  ///< True: `.minnctapersm 1`.
   uint32_t max_registers;    ///< `.maxnreg`; zero: none.
   uint32_t has_rolled_loops; ///< True: see oriel_run_keeps_rolled.
-  uint32_t reserved;
+  uint32_t spills_to_shared; ///< True: `.pragma "enable_smem_spilling"`.
 } OrielDirectives;
 
 OrielDirectives oriel_run_directives(const OrielRun *run);

@@ -16,7 +16,7 @@ use crate::phases::{
 use crate::plan::Plan;
 use crate::report::{takes_min_blocks, wants_min_blocks};
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::Stage;
+use crate::snapshot::abi::{FunctionFlags, Stage};
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
 
@@ -57,20 +57,32 @@ pub struct Directives {
     pub max_registers: Option<u32>,
     /// The loops that get the mark `.pragma "nounroll"`.
     pub rolled_loops: RolledLoops,
+    /// True if the kernel gets the mark `.pragma "enable_smem_spilling"`, unless the host finds
+    /// something in its code that forbids it.
+    pub spills_to_shared: bool,
 }
 
 impl Directives {
-    /// Returns those for which the function's code does not matter. Both are set at the first
-    /// stage, so that the second knows the limit.
+    /// Returns those for which the function's code does not matter. Limit and loops are set at the
+    /// first stage, so that the second knows the limit. The mark on spills is an instruction for
+    /// LLVM, which no phase should have to look at.
     fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
-        if snapshot.stage() == Stage::Late || options.mode != Mode::Optimize {
+        if options.mode != Mode::Optimize {
             return Self::default();
+        }
+        if snapshot.stage() == Stage::Late {
+            return Self {
+                spills_to_shared: options.spills_to_shared
+                    && snapshot.is_kernel()
+                    && obstacle_to_shared_spills(snapshot).is_none(),
+                ..Self::default()
+            };
         }
         let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
         Self {
-            sets_min_blocks: false,
             max_registers: options.max_registers.filter(|_| !has_limit),
             rolled_loops: options.rolled_loops.clone(),
+            ..Self::default()
         }
     }
 }
@@ -135,6 +147,10 @@ pub fn run(
     };
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
         work.remarks.push(messages::left_alone());
+    }
+    if options.spills_to_shared && snapshot.is_kernel() && snapshot.stage() == Stage::Late {
+        work.remarks
+            .extend(obstacle_to_shared_spills(snapshot).map(messages::no_shared_spills));
     }
     if !steps.need_function() {
         return Ok(work);
@@ -407,6 +423,26 @@ fn worsening(
         },
     };
     after.worse_than(before)
+}
+
+/// Returns what, besides its code, keeps ptxas from spilling a kernel's registers to shared memory.
+fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
+    let function = snapshot.function();
+    let knows_mark = match function.ptx_version {
+        // LLVM's default is the first version for the GPU.
+        0 => function.sm >= 120,
+        version => version >= 87,
+    };
+    if !knows_mark {
+        Some("PTX 8.7 or newer is needed (ptx87)")
+    } else if function.max_threads[0] == 0 && function.required_threads[0] == 0 {
+        // ptxas would reserve what the largest block needs.
+        Some("the kernel has no block size (.maxntid or .reqntid)")
+    } else if snapshot.flags().contains(FunctionFlags::FOR_DEBUGGER) {
+        Some("it is compiled for a debugger")
+    } else {
+        None
+    }
 }
 
 /// Decides whether a kernel that may have the mark `.minnctapersm 1` gets it.

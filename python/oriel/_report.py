@@ -58,6 +58,7 @@ class FunctionReport:
     ptxas_stack_bytes: int | None = None
     ptxas_spill_store_bytes: int | None = None
     ptxas_spill_load_bytes: int | None = None
+    ptxas_shared_bytes: int | None = None
     #: Problems that cost registers, time or memory: "kind", "place", "problem", "cost", "remedy".
     warnings: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     phases: dict[str, dict[str, int]] | None = None

@@ -42,7 +42,7 @@ pub struct OrielDirectives {
     sets_min_blocks: u32,
     max_registers: u32,
     has_rolled_loops: u32,
-    reserved: u32,
+    spills_to_shared: u32,
 }
 
 const _: () = assert!(size_of::<OrielDirectives>() == 16);
@@ -209,7 +209,7 @@ extern "C" fn oriel_run_directives(run: &OrielRun) -> OrielDirectives {
         sets_min_blocks: run.directives.sets_min_blocks.into(),
         max_registers: run.directives.max_registers.unwrap_or(0),
         has_rolled_loops: (run.directives.rolled_loops != RolledLoops::None).into(),
-        reserved: 0,
+        spills_to_shared: run.directives.spills_to_shared.into(),
     }
 }
 

@@ -73,7 +73,7 @@ impl AtSsa {
         Arc::ptr_eq(&self.given, given) && self.function == function
     }
 
-    /// True if the phases of the late stage, or its directive, need the function.
+    /// True if the phases of the late stage, or its directives, need the function.
     fn needs_late_stage(&self) -> bool {
         let (options, stage) = (&self.options, Stage::Late);
         let is_left_alone = self.is_left_alone == Some(true);
@@ -88,7 +88,7 @@ impl AtSsa {
             true => options.phases_besides_profile(stage, self.sm).next().is_some(),
             false => options.phases_at(stage, self.sm).next().is_some(),
         };
-        self.takes_min_blocks && may_need_directive || has_phases
+        options.spills_to_shared || self.takes_min_blocks && may_need_directive || has_phases
     }
 }
 

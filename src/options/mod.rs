@@ -194,6 +194,8 @@ pub struct Options {
     pub max_registers: Option<u32>,
     /// The loops that ptxas must not unroll.
     pub rolled_loops: RolledLoops,
+    /// True to have ptxas spill registers of kernels to shared memory, where it can.
+    pub spills_to_shared: bool,
     /// Options of single functions, which come on top of these.
     pub tuned: Option<Arc<TunedFunctions>>,
     /// The least [peak pressure](crate::live::pressure) from which the profile's phases run; none:

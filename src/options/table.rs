@@ -231,6 +231,15 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "oriel-spill-to-shared",
+        value: "on|off",
+        help: "Have ptxas spill registers to shared memory, in kernels that have a block size, no dynamic shared memory and no calls",
+        apply: |options, value| {
+            options.spills_to_shared = choose(value, &[("on", true), ("off", false)])?;
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "oriel-tuned",
         value: "FILE",
         help: "Compile each function that FILE knows with its best options; oriel tune --save writes the file",

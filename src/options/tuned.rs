@@ -24,6 +24,7 @@ const ALLOWED: &[&str] = &[
     "oriel-phases",
     "oriel-profile",
     "oriel-register-budget",
+    "oriel-spill-to-shared",
 ];
 
 /// LLVM's stable hash of a machine function at stage `ssa`. It is the same in each process, and

@@ -45,6 +45,12 @@ pub(super) fn min_blocks_set() -> Remark {
     remark(RemarkKind::Passed, "profile", "MinBlocks", message)
 }
 
+/// Returns the remark on a kernel whose registers are not spilled to shared memory.
+pub(super) fn no_shared_spills(reason: &str) -> Remark {
+    let message = format!("registers are not spilled to shared memory: {reason}");
+    remark(RemarkKind::Missed, "profile", "SpillToShared", message)
+}
+
 /// Returns the remark on a function whose change was not proved.
 pub(super) fn not_proved(doubt: &str) -> Remark {
     let message = format!("the function stays as it is, since its change is not proved: {doubt}");

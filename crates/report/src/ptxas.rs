@@ -16,6 +16,8 @@ pub struct PtxasFigures {
     pub ptxas_spill_store_bytes: u32,
     /// Bytes a thread of loads of spilled registers.
     pub ptxas_spill_load_bytes: u32,
+    /// Bytes a block of static shared memory, with what ptxas keeps there itself.
+    pub ptxas_shared_bytes: u32,
 }
 
 /// Removes from PTX the directive by which LLVM requests debuggable code if the module's debug
@@ -57,6 +59,7 @@ pub fn parse_messages(text: &str) -> BTreeMap<String, PtxasFigures> {
                 Some((bytes, "stack frame")) => figures.ptxas_stack_bytes = bytes,
                 Some((bytes, "spill stores")) => figures.ptxas_spill_store_bytes = bytes,
                 Some((bytes, "spill loads")) => figures.ptxas_spill_load_bytes = bytes,
+                Some((bytes, "smem")) => figures.ptxas_shared_bytes = bytes,
                 _ => {}
             }
             let used = item.strip_prefix("Used ").unwrap_or_default();
@@ -108,7 +111,7 @@ ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k' for 'sm_90'
 ptxas info    : Function properties for k
     16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
-ptxas info    : Used 32 registers, used 1 barriers, 16 bytes cumulative stack size
+ptxas info    : Used 32 registers, used 1 barriers, 16 bytes cumulative stack size, 19456 bytes smem, 360 bytes cmem[0]
 ptxas info    : Compile time = 3.211 ms
 ptxas info    : Function properties for helper
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
@@ -121,6 +124,7 @@ ptxas info    : Function properties for helper
                 ptxas_stack_bytes: 16,
                 ptxas_spill_store_bytes: 4,
                 ptxas_spill_load_bytes: 8,
+                ptxas_shared_bytes: 19456,
             }
         );
         assert_eq!(found["helper"], PtxasFigures::default());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Changes whenever the meaning of entries changes.
-const FORMAT: &str = "oriel tune 1";
+const FORMAT: &str = "oriel tune 2";
 
 /// A folder of results.
 #[derive(Clone, Debug)]

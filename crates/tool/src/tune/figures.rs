@@ -11,6 +11,9 @@ pub struct Figures {
     /// Bytes a thread of spill stores and loads; none for the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u32>,
+    /// Bytes a block of static shared memory by ptxas; none for the estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u32>,
     /// Bytes of SASS or, for the estimate, machine instructions after Oriel.
     pub code_size: u64,
     /// Warps that a multiprocessor holds of a kernel.

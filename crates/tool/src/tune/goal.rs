@@ -47,14 +47,16 @@ impl Goal {
     }
 
     /// True if a function may change like this. Neither the goal nor spills may get worse, nor
-    /// occupancy if the goal is code size; code may grow by this percentage.
+    /// occupancy if the goal is code size or more shared memory is in use; code may grow by this
+    /// percentage.
     pub fn allows(self, before: &Figures, after: &Figures, tolerance: f64) -> bool {
         let (score_before, score_after) = (self.score(before), self.score(after));
         let room = before.code_size as f64 * (1.0 + tolerance / 100.0);
         score_after[0] <= score_before[0]
             && after.spill_bytes <= before.spill_bytes
             && after.code_size as f64 <= room
-            && (self != Self::Sass || after.warps >= before.warps)
+            && (self != Self::Sass && after.shared_bytes <= before.shared_bytes
+                || after.warps >= before.warps)
     }
 }
 
@@ -82,6 +84,7 @@ mod tests {
         Figures {
             registers,
             spill_bytes: Some(spill_bytes),
+            shared_bytes: None,
             code_size,
             warps: Some(warps),
         }
@@ -119,6 +122,13 @@ mod tests {
             (Goal::Sass, figures(26, 8, 900, 31), false),
         ] {
             assert_eq!(goal.allows(&before, &after, 2.0), allowed, "{goal:?} {after:?}");
+        }
+        for (warps, allowed) in [(32, true), (31, false)] {
+            let after = Figures {
+                shared_bytes: Some(4096),
+                ..figures(24, 0, 1000, warps)
+            };
+            assert_eq!(Goal::Spills.allows(&before, &after, 2.0), allowed);
         }
     }
 }

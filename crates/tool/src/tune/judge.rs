@@ -59,7 +59,7 @@ impl Judge {
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
-            figures.warps = warps_of(usages, name, figures.registers);
+            figures.warps = warps_of(usages, name, figures);
         }
         Ok(judgement)
     }
@@ -91,6 +91,7 @@ impl Judge {
                 // Device functions have no registers of their own.
                 registers: figures.ptxas_registers?,
                 spill_bytes: Some(figures.ptxas_spill_store_bytes + figures.ptxas_spill_load_bytes),
+                shared_bytes: Some(figures.ptxas_shared_bytes),
                 code_size: sizes.get(&name).copied().unwrap_or(0),
                 warps: None,
             };
@@ -104,14 +105,15 @@ impl Judge {
     }
 }
 
-/// Returns the warps that a multiprocessor holds of a kernel with this many registers; none if it is
-/// no kernel, or the multiprocessor is not known.
-pub fn warps_of(usages: &Usages, kernel: &str, registers_per_thread: u32) -> Option<u32> {
-    let &(sm, usage) = usages.get(kernel)?;
-    let usage = Usage {
-        registers_per_thread,
-        ..usage
-    };
+/// Returns the warps that a multiprocessor holds of a kernel with these figures; none if it is no
+/// kernel, or the multiprocessor is not known.
+pub fn warps_of(usages: &Usages, kernel: &str, figures: &Figures) -> Option<u32> {
+    let &(sm, mut usage) = usages.get(kernel)?;
+    usage.registers_per_thread = figures.registers;
+    if let Some(shared) = figures.shared_bytes {
+        // ptxas counts what it spills there.
+        usage.shared_bytes_per_block = usage.shared_bytes_per_block.max(shared.into());
+    }
     Some(SmLimits::of(sm)?.occupancy(usage).warps_per_sm)
 }
 
@@ -155,6 +157,7 @@ fn estimate(compilation: &Compilation) -> Judgement {
         let found = Figures {
             registers: report.figures.registers_estimate?,
             spill_bytes: None,
+            shared_bytes: None,
             code_size: report.instructions_out as u64,
             warps: None,
         };

@@ -31,7 +31,7 @@ use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
 use search::Search;
-use setting::Variant;
+use setting::{Setting, Variant};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -76,6 +76,11 @@ pub struct TuneArguments {
     #[arg(long)]
     loops: bool,
 
+    /// Also try to spill registers to shared memory (.pragma "enable_smem_spilling"), for PTX that
+    /// is compiled as a whole program, without -c or -g of ptxas
+    #[arg(long)]
+    shared_spills: bool,
+
     /// Try only options of Oriel, not LLVM's own orders
     #[arg(long)]
     oriel_only: bool,
@@ -105,7 +110,7 @@ pub struct TuneArguments {
     jobs: Option<usize>,
 
     /// Judge by the register estimate, even if there is ptxas
-    #[arg(long, conflicts_with_all = ["maxrregcount", "limits"])]
+    #[arg(long, conflicts_with_all = ["maxrregcount", "limits", "shared_spills"])]
     estimate: bool,
 
     /// Options that all variants start from, as in ORIEL_FLAGS
@@ -218,6 +223,9 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     if arguments.loops {
         settings.extend(setting::rolled_loops());
     }
+    if arguments.shared_spills {
+        settings.push(Setting::SpillToShared);
+    }
     let progress = Progress::new(0, "variants");
     let search_for = |function: Option<String>, known: &Known, workshop: &Workshop| {
         let mut settings = settings.clone();
@@ -305,7 +313,10 @@ fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
         Goal::Registers | Goal::Occupancy => None,
     };
     let limited = (arguments.limits || arguments.maxrregcount.is_some()).then_some("what becomes of limits");
-    if let Some(wanted) = wanted.or(limited) {
+    let shared = arguments
+        .shared_spills
+        .then_some("what it spills to shared memory");
+    if let Some(wanted) = wanted.or(limited).or(shared) {
         return Err(format!("only ptxas knows {wanted}: {problem}"));
     }
     eprintln!("oriel: judged by the register estimate, without ptxas ({problem})");

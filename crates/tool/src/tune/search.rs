@@ -161,6 +161,7 @@ mod tests {
         Figures {
             registers,
             spill_bytes: Some(0),
+            shared_bytes: None,
             code_size: 1000,
             warps: None,
         }

@@ -74,6 +74,8 @@ pub enum Setting {
     Limit(u32),
     /// ptxas does not unroll a loop by its number, or any.
     Rolled(Option<u32>),
+    /// ptxas spills registers to shared memory.
+    SpillToShared,
 }
 
 impl Setting {
@@ -84,7 +86,7 @@ impl Setting {
 
     /// True if it only tells ptxas what to do.
     fn is_directive(&self) -> bool {
-        matches!(self, Self::Limit(_) | Self::Rolled(_))
+        matches!(self, Self::Limit(_) | Self::Rolled(_) | Self::SpillToShared)
     }
 
     /// True if a variant cannot have both settings.
@@ -232,6 +234,7 @@ impl Variant {
                 Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
                 Setting::Limit(registers) => format!("-oriel-maxnreg={registers}"),
                 Setting::Rolled(None) => "-oriel-nounroll=all".to_owned(),
+                Setting::SpillToShared => "-oriel-spill-to-shared=on".to_owned(),
                 Setting::Rolled(Some(number)) => {
                     rolled.push(number.to_string());
                     continue;
@@ -304,6 +307,7 @@ mod tests {
         oriel_laboratory::phases::register(&mut base.registry).unwrap();
         let mut settings = settings(&base, 90, 3);
         settings.extend(rolled_loops());
+        settings.push(Setting::SpillToShared);
         // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
@@ -329,7 +333,8 @@ mod tests {
                 || changed.phase_options.register_budget != base.phase_options.register_budget
                 || changed.least_pressure != base.least_pressure
                 || changed.min_blocks() != base.min_blocks()
-                || changed.rolled_loops != base.rolled_loops;
+                || changed.rolled_loops != base.rolled_loops
+                || changed.spills_to_shared != base.spills_to_shared;
             assert!(is_other, "{flags} changes nothing");
         }
     }

@@ -172,7 +172,13 @@ impl Workshop {
         match goal {
             Goal::Registers | Goal::Sass => true,
             Goal::Spills => figures.spill_bytes != Some(0),
-            Goal::Occupancy => warps_of(&self.usages, function, 1) > figures.warps,
+            Goal::Occupancy => {
+                let without_limit = Figures {
+                    registers: 1,
+                    ..Figures::default()
+                };
+                warps_of(&self.usages, function, &without_limit) > figures.warps
+            }
         }
     }
 
