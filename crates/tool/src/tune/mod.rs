@@ -215,24 +215,29 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
             None => "there is no kernel to tune".to_owned(),
         });
     }
-    let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
+    let mut other_settings =
+        setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
     // An option of LLVM's concerns the whole module.
     if !arguments.oriel_only && arguments.save.is_none() {
-        settings.extend(setting::llvm_orders());
+        other_settings.extend(setting::llvm_orders());
     }
     if arguments.loops {
-        settings.extend(setting::rolled_loops());
+        other_settings.extend(setting::rolled_loops());
     }
     if arguments.shared_spills {
-        settings.push(Setting::SpillToShared);
+        other_settings.push(Setting::SpillToShared);
     }
     let progress = Progress::new(0, "variants");
     let search_for = |function: Option<String>, known: &Known, workshop: &Workshop| {
-        let mut settings = settings.clone();
+        // Limits help most often, and time may be short. Of equal ones the search tries the first.
+        let mut settings = Vec::new();
         if arguments.limits {
-            let registers = judged(&before, function.as_deref()).map(|(_, figures)| figures.registers);
-            settings.extend(setting::limits(registers.max().unwrap_or(0)));
+            for (name, figures) in judged(&before, function.as_deref()) {
+                let limits = workshop.limits(arguments.goal, name, figures);
+                settings.extend(limits.into_iter().map(Setting::Limit));
+            }
         }
+        settings.extend_from_slice(&other_settings);
         let mut search = Search::new(arguments.goal, arguments.tolerance, function, before.clone());
         search.take(&known.0, &known.1);
         search.run(&settings, arguments.rounds, |variants| {

@@ -4,6 +4,7 @@ use oriel::options::Options;
 use oriel::phases::registry::Registry;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 /// The register budgets to try.
@@ -150,9 +151,12 @@ pub fn llvm_orders() -> impl Iterator<Item = Setting> {
 }
 
 /// Returns the register limits to try for a function with this many registers: down to two thirds.
-pub fn limits(most_registers: u32) -> impl Iterator<Item = Setting> {
-    let least = LEAST_LIMIT.max(most_registers * 2 / 3);
-    (least..most_registers).rev().map(Setting::Limit)
+/// Multiples of large powers of two come first, so that a search that ends early has seen all of the
+/// range.
+pub fn limits(registers: u32) -> impl Iterator<Item = u32> {
+    let mut limits: Vec<u32> = (LEAST_LIMIT.max(registers * 2 / 3)..registers).rev().collect();
+    limits.sort_by_key(|limit| Reverse(limit.trailing_zeros()));
+    limits.into_iter()
 }
 
 /// A combination of settings.
@@ -383,7 +387,10 @@ mod tests {
             "-oriel-phases=none -oriel-maxnreg=32"
         );
         assert_eq!(flags(&[Setting::Off]), "-oriel=off");
-        assert_eq!(limits(30).count(), 10);
+        assert_eq!(
+            limits(30).collect::<Vec<_>>(),
+            [24, 28, 20, 26, 22, 29, 27, 25, 23, 21]
+        );
         assert_eq!(limits(16).count(), 0);
         assert_eq!(variant.parts().count(), 4);
         assert!(variant.parts().all(|part| part != variant));

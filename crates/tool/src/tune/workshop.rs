@@ -4,7 +4,7 @@ use super::cache::Key;
 use super::figures::{Figures, Judgement};
 use super::goal::Goal;
 use super::judge::{Judge, Usages, warps_of};
-use super::setting::Variant;
+use super::setting::{self, Variant};
 use crate::compile::compiler;
 use crate::source::Source;
 use oriel::compile::{Compilation, Compiler, with_llvm_options};
@@ -180,6 +180,23 @@ impl Workshop {
                 warps_of(&self.usages, function, &without_limit) > figures.warps
             }
         }
+    }
+
+    /// Returns the register limits that may bring a function closer to a goal. For occupancy these are
+    /// the largest with which more warps fit.
+    pub fn limits(&self, goal: Goal, function: &str, figures: &Figures) -> Vec<u32> {
+        let warps = |registers| {
+            warps_of(
+                &self.usages,
+                function,
+                &Figures {
+                    registers,
+                    ..*figures
+                },
+            )
+        };
+        let may_help = |&limit: &u32| goal != Goal::Occupancy || warps(limit) > warps(limit + 1);
+        setting::limits(figures.registers).filter(may_help).collect()
     }
 
     /// Returns what is to be compiled.
