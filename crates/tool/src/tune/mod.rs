@@ -229,7 +229,6 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     }
     let progress = Progress::new(0, "variants");
     let search_for = |function: Option<String>, known: &Known, workshop: &Workshop| {
-        // Limits help most often, and time may be short. Of equal ones the search tries the first.
         let mut settings = Vec::new();
         if arguments.limits {
             for (name, figures) in judged(&before, function.as_deref()) {
@@ -237,13 +236,20 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
                 settings.extend(limits.into_iter().map(Setting::Limit));
             }
         }
+        // Limits help most often, and time may be short: first these, with what makes room for them.
+        let mut first = settings.clone();
+        if !first.is_empty() {
+            first.extend(other_settings.iter().filter(|it| it.may_make_room()).cloned());
+        }
         settings.extend_from_slice(&other_settings);
         let mut search = Search::new(arguments.goal, arguments.tolerance, function, before.clone());
         search.take(&known.0, &known.1);
-        search.run(&settings, arguments.rounds, |variants| {
-            progress.add(variants.len() as u64);
-            workshop.judge_all(variants, || progress.step())
-        });
+        for settings in [&first, &settings] {
+            search.run(settings, arguments.rounds, |variants| {
+                progress.add(variants.len() as u64);
+                workshop.judge_all(variants, || progress.step())
+            });
+        }
         search
     };
     workshop.end_at(deadline);

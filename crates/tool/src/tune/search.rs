@@ -4,9 +4,13 @@
 use super::figures::Judgement;
 use super::goal::{Goal, Score, judged};
 use super::setting::{Setting, Variant};
+use std::cmp::Reverse;
 
 /// The most settings that are tried together, of those that help alone.
 const TOGETHER: usize = 8;
+
+/// The number of register limits that are tried together with settings that make room for them.
+const LIMITS_WITH_ROOM: usize = 3;
 
 /// A variant with its result.
 pub struct Trial {
@@ -73,8 +77,9 @@ impl Search {
                 .filter(|&setting| !best.has(setting) && has_effect(setting));
             let mut variants: Vec<Variant> = missing.map(|setting| best.with(setting)).collect();
             variants.extend(best.parts());
-            if round == 1 {
+            if round > 0 {
                 variants.extend(self.together(settings));
+                variants.extend(self.limits_with_room(settings));
             }
             let mut untried: Vec<Variant> = Vec::new();
             for variant in variants {
@@ -86,7 +91,8 @@ impl Search {
             let best = self.best;
             let results = judge_all(&untried);
             self.take(&untried, &results);
-            if best == self.best {
+            // What fails alone may help together with something else.
+            if best == self.best && round > 0 {
                 break;
             }
         }
@@ -126,6 +132,32 @@ impl Search {
                 worst_first.fold(Variant::default(), |variant, (_, setting)| variant.with(setting))
             })
             .collect()
+    }
+
+    /// Returns variants with the next register limits below what the best variant needs, each together
+    /// with one setting that may keep ptxas from spilling then.
+    fn limits_with_room(&self, settings: &[Setting]) -> Vec<Variant> {
+        let best = self.best();
+        let function = self.function.as_deref();
+        let figures = best
+            .result
+            .iter()
+            .flat_map(|judgement| judged(judgement, function));
+        let registers = figures.map(|(_, figures)| figures.registers).max();
+        let limit_of = |setting: &Setting| match setting {
+            Setting::Limit(limit) => Some(*limit).filter(|&limit| Some(limit) < registers),
+            _ => None,
+        };
+        let mut limits: Vec<u32> = settings.iter().filter_map(limit_of).collect();
+        limits.sort_unstable_by_key(|&limit| Reverse(limit));
+        limits.dedup();
+        limits.truncate(LIMITS_WITH_ROOM);
+        let limited = limits.into_iter().flat_map(|limit| {
+            let limited = best.variant.with(&Setting::Limit(limit));
+            let helpers = settings.iter().filter(|setting| setting.may_make_room());
+            helpers.map(move |helper| limited.with(helper))
+        });
+        limited.collect()
     }
 
     /// Returns the value of a trial; none if it failed, or if something got worse that must not.
@@ -169,13 +201,19 @@ mod tests {
 
     /// Searches with registers that depend on the flags of a variant.
     fn search(registers: impl Fn(&str) -> Result<u32, String>) -> (String, usize) {
-        let settings = [
+        search_with(&[], registers)
+    }
+
+    /// The same with more settings.
+    fn search_with(more: &[Setting], registers: impl Fn(&str) -> Result<u32, String>) -> (String, usize) {
+        let mut settings = vec![
             Setting::Off,
             Setting::Disable("GvnCse"),
             Setting::Budget(32),
             Setting::Order { number: 1, seed: 0 },
             Setting::Order { number: 2, seed: 0 },
         ];
+        settings.extend_from_slice(more);
         let base = Options::default();
         let judge = |variant: &Variant| {
             let registers = registers(&variant.oriel_flags(&base))?;
@@ -236,6 +274,22 @@ mod tests {
         assert_eq!(
             ["one", "other"].map(best_of),
             ["-oriel-knob=A=1", "-oriel-knob=B=1 -oriel-register-budget=32"]
+        );
+    }
+
+    #[test]
+    fn a_limit_that_needs_another_setting_is_found() {
+        let (flags, _) = search_with(&[Setting::Limit(30)], |flags| {
+            let (limit, order) = (flags.contains("maxnreg=30"), flags.contains("Order=2"));
+            match (limit, order) {
+                (true, true) => Ok(30),
+                (true, false) => Err("it spills".to_owned()),
+                _ => Ok(40),
+            }
+        });
+        assert_eq!(
+            flags,
+            "-oriel-maxnreg=30 -oriel-knob=InstructionOrder=2 -oriel-enable-phases=ReorderInstructions"
         );
     }
 

@@ -31,6 +31,13 @@ const LLVM_ORDERS: [(&str, &str); 3] = [
 /// the same and is not judged again.
 const LOOPS: std::ops::Range<u32> = 0..8;
 
+/// Phases that are there to need fewer registers and that the profile does not run.
+const ROOM_MAKERS: [&str; 3] = [
+    "ScheduleForPressure",
+    "OriSplitLiveRanges",
+    "OriSplitHighPressureLiveRanges",
+];
+
 /// The lowest register limit that ptxas accepts.
 const LEAST_LIMIT: u32 = 16;
 
@@ -83,6 +90,16 @@ impl Setting {
     /// True if it has an effect even without Oriel's phases.
     pub fn holds_without_oriel(&self) -> bool {
         matches!(self, Self::Llvm(..)) || self.is_directive()
+    }
+
+    /// True if code may need fewer registers by it: what ptxas would spill with a limit may fit.
+    pub fn may_make_room(&self) -> bool {
+        match self {
+            Self::Off | Self::Profile(_) | Self::LeastPressure(_) => true,
+            Self::Order { number, .. } => *number != RANDOM_ORDER,
+            Self::Enable(phase) => ROOM_MAKERS.contains(phase),
+            _ => false,
+        }
     }
 
     /// True if it only tells ptxas what to do.
