@@ -106,7 +106,9 @@ pub struct ExecArguments {
     #[arg(long, value_name = "PHASE")]
     before: Option<String>,
 
-    /// Run this many times, each time from the beginning, and report the shortest time [default: 1]
+    /// Run this many times, each time from the beginning, and report the shortest time [default:
+    /// 1]; with --device cuda, also time each kernel in this many runs of each side, by turns, and
+    /// report the median and the quartiles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
 

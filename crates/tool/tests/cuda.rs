@@ -5,11 +5,13 @@
 
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_laboratory::cuda::{
-    Absent, Agreement, Comparison, CudaError, DeviceResult, Driver, Module, compare, run_described_on_device,
+    Absent, Agreement, Comparison, CudaError, DeviceResult, Driver, Module, Stopwatch, compare,
+    run_described_on_device, time_described_on_device,
 };
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 const SAXPY: &str = include_str!("fake_cuda/saxpy.ptx");
 
@@ -345,7 +347,7 @@ fn a_kernel_that_is_not_there_and_one_of_another_name() {
         arguments: Vec::new(),
         dynamic_shared_bytes: 0,
     };
-    let error = module.function("saxpy").unwrap().launch(&launch).unwrap_err();
+    let error = module.function("saxpy").unwrap().prepare(&launch).err().unwrap();
     assert_eq!(
         error,
         CudaError::Misfit("a launch of daxpy is not one of saxpy".to_owned())
@@ -465,6 +467,166 @@ fn command_line_on_two_modules() {
         ["before", "after"].map(|side| std::fs::read(dump.join(format!("{side}.y.bin"))).unwrap());
     assert_eq!(before.len(), 400);
     assert_eq!(before, after);
+}
+
+#[test]
+fn command_line_times_kernels() {
+    let driver = build_driver("command_line_times", &[]);
+    let folder = command_line_files("times", "compare = { absolute = 1e-6, relative = 1e-6 }");
+    let output = exec(&folder, &driver, &["before.ptx", "after.ptx", "--repeat", "5"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = "saxpy: 10.00 us (10.00 to 10.00) before, 8.00 us (8.00 to 8.00) after, -20.0 %";
+    assert_eq!(text(&output.stdout).lines().last(), Some(expected));
+    let output = exec(
+        &folder,
+        &driver,
+        &["before.ptx", "after.ptx", "--repeat", "5", "--json"],
+    );
+    let printed = text(&output.stdout);
+    let times: serde_json::Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    assert_eq!((&times["kernel"], &times["runs"]), (&"saxpy".into(), &5.into()));
+    assert_eq!(times["after_us"], serde_json::json!([8.0, 8.0, 8.0]));
+}
+
+#[test]
+fn each_timed_run_starts_from_the_initial_contents() {
+    let library = build_driver("timing", &[]);
+    let driver = load(&library).unwrap();
+    let device = driver.device(0).unwrap();
+    let description = parse(&saxpy_description("", "inout"));
+    let ptx = CString::new(SAXPY).unwrap();
+    let modules = [ptx.as_c_str(), ptx.as_c_str()];
+    let times = time_described_on_device(&device, &modules, &description, 3).unwrap();
+    assert_eq!(times.len(), 1);
+    assert_eq!(
+        times[0].modules,
+        [[Duration::from_micros(10); 3]; 2].map(Vec::from)
+    );
+    let (calls, live) = record(&library);
+    assert_eq!(live, 0);
+    // Of each module a run that does not count and three that do.
+    assert_eq!(calls.matches("cuLaunchKernel ").count(), 8);
+
+    let context = device.context().unwrap();
+    let module = Module::from_ptx(&context, &ptx).unwrap();
+    let stopwatch = Stopwatch::new(&context, &device, &description).unwrap();
+    let timed = stopwatch.prepare(&module).unwrap();
+    let first = stopwatch.run(&timed).unwrap();
+    stopwatch.time(&[&timed], 2).unwrap();
+    let last = stopwatch.run(&timed).unwrap();
+    assert_eq!((first.buffers, first.variables), (last.buffers, last.variables));
+}
+
+#[test]
+fn what_is_no_machine_code_is_not_loaded() {
+    let driver = load(&build_driver("machine_code", &[])).unwrap();
+    let context = driver.device(0).unwrap().context().unwrap();
+    let program = std::fs::read("/proc/self/exe").unwrap();
+    for (code, is_whole) in [
+        (&program[..], true),
+        (&program[..program.len() / 2], false),
+        (&program[..40], false),
+        (b"not ELF", false),
+    ] {
+        let loaded = Module::from_machine_code(&context, SAXPY, code);
+        assert_eq!(loaded.err(), (!is_whole).then_some(CudaError::NotMachineCode));
+    }
+}
+
+/// Prints machine code of 10,000 bytes for `saxpy`, of 8,000 if there is a sum between the loads, and
+/// of 7,000 with a limit of registers.
+#[cfg(feature = "llvm")]
+const FAKE_PTXAS: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then
+  echo "Cuda compilation tools, release 1.2, V1.2.3"
+  exit
+fi
+code=$(cat)
+size=10000
+if echo "$code" | grep -A1 -m1 ld.global | grep -q add; then size=8000; fi
+case "$code" in *".maxnreg 16"*) size=7000 ;; esac
+cat >&2 <<END
+ptxas info    : Function properties for saxpy
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 20 registers
+END
+object=$(mktemp)
+printf '.section .text.saxpy,"ax"\n.skip %s\n' $size | ${CC:-cc} -c -x assembler -o "$object" -
+cat "$object"
+rm "$object"
+"#;
+
+#[test]
+#[cfg(feature = "llvm")]
+fn tuning_for_time() {
+    use std::os::unix::fs::PermissionsExt;
+    let driver = build_driver("tuning", &[]);
+    let folder = command_line_files("tuning", "");
+    let ptxas = folder.join("ptxas.sh");
+    std::fs::write(&ptxas, FAKE_PTXAS).unwrap();
+    std::fs::set_permissions(&ptxas, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ir = r#"target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @saxpy(i32 %n, float %a, ptr addrspace(1) %x, ptr addrspace(1) %y) {
+  %u = load float, ptr addrspace(1) %x
+  %v = load float, ptr addrspace(1) %y
+  %u.1 = fadd float %u, 5.0
+  %v.1 = fadd float %v, 7.0
+  %product = fmul float %u.1, %v.1
+  store float %product, ptr addrspace(1) %y
+  ret void
+}
+define ptx_kernel void @other() {
+  ret void
+}
+"#;
+    std::fs::write(folder.join("saxpy.ll"), ir).unwrap();
+    let tune = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_oriel"))
+            .current_dir(&folder)
+            .env("ORIEL_CUDA_DRIVER", &driver)
+            .env("LLVM_PTXAS_EXECUTABLE", &ptxas)
+            .args(["tune", "--goal", "time", "saxpy.ll"])
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let of_module = ["--launch", "saxpy.toml", "--limits", "--oriel-only", "--json"];
+    let output = tune(&of_module);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found: serde_json::Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(found["judge"], "ptxas 1.2.3 and Fake GPU");
+    // The device's.
+    assert_eq!(found["sm"], "80");
+    let times = ["before", "after"].map(|side| found["functions"][0][side]["time_ns"].clone());
+    assert_eq!(
+        times,
+        [10_000.into(), 8000.into()] as [serde_json::Value; 2],
+        "{found}"
+    );
+    // What is quicker still leaves other results.
+    let failure = found["first_failure"].as_str().unwrap();
+    assert!(failure.starts_with("y differs: element 0: "), "{failure}");
+    let flags = "-oriel-knob=InstructionOrder=1 -oriel-enable-phases=ReorderInstructions";
+    assert_eq!(found["flags"], flags);
+
+    let output = tune(&["--launch", "saxpy.toml", "--save", "tuned.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert!(printed.contains("10.00 -> 8.00\n"), "{printed}");
+    assert!(
+        printed.contains(&format!("saxpy alone: 8.00 microseconds with flags: {flags}\n")),
+        "{printed}"
+    );
+    let saved = std::fs::read_to_string(folder.join("tuned.json")).unwrap();
+    assert_eq!(saved.lines().count(), 1, "{saved}");
+
+    let output = tune(&[]);
+    assert!(!output.status.success());
+    let message = text(&output.stderr);
+    assert!(message.contains("--launch <TOML>"), "{message}");
+    let output = tune(&["--launch", "saxpy.toml", "--sm", "90"]);
+    let problem = "the PTX is compiled for sm_90, which does not run on a device of compute capability 8.0";
+    assert!(text(&output.stderr).contains(problem), "{}", text(&output.stderr));
 }
 
 #[test]

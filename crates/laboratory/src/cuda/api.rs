@@ -21,6 +21,8 @@ pub(super) type Handle = *mut c_void;
 /// `CUDA_ERROR_NOT_FOUND`: no symbol of that name.
 pub(super) const ERROR_NOT_FOUND: i32 = 500;
 
+/// `CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE`, in bytes.
+pub(super) const DEVICE_CACHE_BYTES: c_int = 38;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR`.
 pub(super) const DEVICE_CAPABILITY_MAJOR: c_int = 75;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR`.
@@ -127,7 +129,13 @@ driver_functions! {
     memory_free = cuMemFree_v2(address: DeviceAddress);
     memory_to_device = cuMemcpyHtoD_v2(to: DeviceAddress, from: *const c_void, bytes: usize);
     memory_to_host = cuMemcpyDtoH_v2(to: *mut c_void, from: DeviceAddress, bytes: usize);
+    memory_copy = cuMemcpyDtoD_v2(to: DeviceAddress, from: DeviceAddress, bytes: usize);
     memory_set = cuMemsetD8_v2(to: DeviceAddress, value: u8, bytes: usize);
+    event_create = cuEventCreate(event: *mut Handle, flags: c_uint);
+    event_record = cuEventRecord(event: Handle, stream: Handle);
+    event_synchronize = cuEventSynchronize(event: Handle);
+    event_elapsed = cuEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Handle);
+    event_destroy = cuEventDestroy_v2(event: Handle);
     function_attribute = cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle);
     function_set_attribute = cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int);
     #[expect(clippy::too_many_arguments, reason = "as the driver has it")]

@@ -62,6 +62,11 @@ impl PtxTarget {
             Portability::Exact => device == self.capability,
         }
     }
+
+    /// True if machine code for it runs on a device of this capability.
+    pub fn code_runs_on(self, device: ComputeCapability) -> bool {
+        self.runs_on(device) && device.major == self.capability.major
+    }
 }
 
 impl FromStr for PtxTarget {
@@ -143,5 +148,9 @@ mod tests {
         assert!(runs("sm_100f", capability(10, 3)));
         assert!(!runs("sm_103f", capability(10, 0)));
         assert!(!runs("sm_100f", capability(12, 0)));
+        let code_runs = |target: &str, device| target.parse::<PtxTarget>().unwrap().code_runs_on(device);
+        assert!(code_runs("sm_80", capability(8, 6)));
+        assert!(!code_runs("sm_86", capability(8, 0)));
+        assert!(!code_runs("sm_80", capability(9, 0)));
     }
 }

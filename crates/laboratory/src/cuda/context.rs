@@ -6,6 +6,7 @@
 
 use super::api::{Api, DeviceAddress, DeviceNumber, Handle};
 use super::{ComputeCapability, CudaError, Device};
+use std::time::Duration;
 
 /// A device's primary context, released when dropped.
 pub struct Context<'d> {
@@ -72,8 +73,7 @@ impl<'d> Context<'d> {
     /// There is not enough memory.
     pub fn zeroed_buffer(&self, bytes: usize) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(bytes)?;
-        // SAFETY: the allocation is `bytes` long.
-        unsafe { self.enter()?.memory_set(buffer.address, 0, bytes) }?;
+        buffer.clear()?;
         Ok(buffer)
     }
 
@@ -86,6 +86,27 @@ impl<'d> Context<'d> {
             address,
             bytes,
         })
+    }
+
+    /// Creates an event.
+    ///
+    /// # Errors
+    /// The driver refused the call.
+    pub fn event(&self) -> Result<Event<'_>, CudaError> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a place for the result.
+        unsafe { self.enter()?.event_create(&raw mut handle, 0) }?;
+        Ok(Event {
+            context: self,
+            handle,
+        })
+    }
+
+    /// Copies device memory, after all started work. The driver refuses addresses that are not
+    /// allocated.
+    pub(super) fn copy(&self, to: DeviceAddress, from: DeviceAddress, bytes: usize) -> Result<(), CudaError> {
+        // SAFETY: the driver's own allocations, which it checks.
+        unsafe { self.enter()?.memory_copy(to, from, bytes) }
     }
 
     /// Reads device memory. The driver refuses addresses that are not allocated.
@@ -124,6 +145,20 @@ impl DeviceBuffer<'_> {
         self.address
     }
 
+    /// Returns its size in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Fills it with zeros, after all started work.
+    ///
+    /// # Errors
+    /// The driver refused the call.
+    pub fn clear(&self) -> Result<(), CudaError> {
+        // SAFETY: the allocation is that long.
+        unsafe { self.context.enter()?.memory_set(self.address, 0, self.bytes) }
+    }
+
     /// Reads the content after all started work is done.
     ///
     /// # Errors
@@ -139,6 +174,61 @@ impl Drop for DeviceBuffer<'_> {
             // Errors cannot be reported; after a failed kernel, they are that kernel's. SAFETY: the
             // driver's allocation, freed once; it waits for running kernels.
             let _ = unsafe { api.memory_free(self.address) };
+        }
+    }
+}
+
+/// A point in the order of a device's work, whose time can be asked for afterwards.
+pub struct Event<'c> {
+    context: &'c Context<'c>,
+    handle: Handle,
+}
+
+impl Event<'_> {
+    /// Sets the event behind all work that has been started.
+    ///
+    /// # Errors
+    /// The driver refused the call.
+    pub fn record(&self) -> Result<(), CudaError> {
+        // SAFETY: an event of this context; no stream is the default stream.
+        unsafe {
+            self.context
+                .enter()?
+                .event_record(self.handle, std::ptr::null_mut())
+        }
+    }
+
+    /// Waits until the device has reached the event.
+    ///
+    /// # Errors
+    /// A kernel failed.
+    pub fn synchronize(&self) -> Result<(), CudaError> {
+        // SAFETY: an event of this context.
+        unsafe { self.context.enter()?.event_synchronize(self.handle) }
+    }
+
+    /// Returns the time between an earlier event and this one, both of which were reached.
+    ///
+    /// # Errors
+    /// The driver refused the call.
+    pub fn time_since(&self, earlier: &Self) -> Result<Duration, CudaError> {
+        let mut milliseconds = 0.0;
+        // SAFETY: a place for the result, and events of this context.
+        unsafe {
+            self.context
+                .enter()?
+                .event_elapsed(&raw mut milliseconds, earlier.handle, self.handle)
+        }?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        if let Ok(api) = self.context.enter() {
+            // Errors cannot be reported; after a failed kernel, they are that kernel's. SAFETY: the
+            // driver's event, destroyed once.
+            let _ = unsafe { api.event_destroy(self.handle) };
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Runs the launches of a description on a device.
 
-use super::{CudaError, Device, Module};
+use super::{Context, CudaError, Device, DeviceBuffer, GlobalVariable, Module, PreparedLaunch};
 use oriel_interpreter::launch::{BufferId, Initial, LaunchDescription, Role};
-use oriel_interpreter::{BufferResult, Launch, VariableSpace, hash_buffers};
-use std::collections::BTreeMap;
+use oriel_interpreter::{BufferResult, Launch, Variable, VariableSpace, hash_buffers};
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
@@ -54,62 +54,99 @@ pub fn run_described_on_device(
     let start = Instant::now();
     let module = Module::from_ptx(&context, ptx)?;
     let load_time = start.elapsed();
-    let mut buffers = Vec::new();
-    for buffer in description.buffers() {
-        buffers.push(match buffer.initial {
-            Initial::Zero => context.zeroed_buffer(buffer.size_bytes())?,
-            _ => context.buffer_from(&buffer.initial_bytes())?,
-        });
-    }
-    let address_of = |id: BufferId| buffers[id.index()].address();
-
-    let mut functions = BTreeMap::new();
-    for launch in &description.launches {
-        functions.insert(launch.kernel.as_str(), module.function(&launch.kernel)?);
-    }
+    let buffers = allocate_buffers(&context, description)?;
+    let launches = prepare_launches(&module, description, &buffers)?;
     let start = Instant::now();
-    for launch in &description.launches {
-        functions[launch.kernel.as_str()].launch(&Launch::from_description(launch, &address_of))?;
+    for launch in &launches {
+        launch.start()?;
     }
     context.synchronize()?;
     let run_time = start.elapsed();
+    Ok(DeviceResult {
+        buffers: read_buffers(description, &buffers)?,
+        variables: read_variables(&module)?,
+        kernels: resources(&module, description)?,
+        load_time,
+        run_time,
+    })
+}
 
-    let mut results = Vec::new();
-    for (buffer, memory) in description.buffers().iter().zip(&buffers) {
+/// Allocates the buffers of a description, with their initial contents.
+pub(super) fn allocate_buffers<'c>(
+    context: &'c Context<'c>,
+    description: &LaunchDescription,
+) -> Result<Vec<DeviceBuffer<'c>>, CudaError> {
+    let buffers = description.buffers().iter();
+    let allocated = buffers.map(|buffer| match buffer.initial {
+        Initial::Zero => context.zeroed_buffer(buffer.size_bytes()),
+        _ => context.buffer_from(&buffer.initial_bytes()),
+    });
+    allocated.collect()
+}
+
+/// Prepares the launches of a description on its buffers.
+pub(super) fn prepare_launches<'m>(
+    module: &'m Module<'m>,
+    description: &LaunchDescription,
+    buffers: &[DeviceBuffer<'_>],
+) -> Result<Vec<PreparedLaunch<'m>>, CudaError> {
+    let address_of = |id: BufferId| buffers[id.index()].address();
+    let launches = description.launches.iter().map(|launch| {
+        module
+            .function(&launch.kernel)?
+            .prepare(&Launch::from_description(launch, &address_of))
+    });
+    launches.collect()
+}
+
+/// Reads the buffers after all started work.
+///
+/// # Errors
+/// A kernel failed, or changed a read-only buffer.
+pub(super) fn read_buffers(
+    description: &LaunchDescription,
+    buffers: &[DeviceBuffer<'_>],
+) -> Result<Vec<BufferResult>, CudaError> {
+    let buffers = description.buffers().iter().zip(buffers);
+    let results = buffers.map(|(buffer, memory)| {
         let bytes = memory.read()?;
         if buffer.role == Role::In && bytes != buffer.initial_bytes() {
             return Err(CudaError::InputChanged(buffer.name.clone()));
         }
-        results.push(BufferResult {
+        Ok(BufferResult {
             name: buffer.name.clone(),
             bytes,
-        });
-    }
-    let kernels = functions.iter().map(|(&name, function)| {
+        })
+    });
+    results.collect()
+}
+
+/// Returns what the launched kernels need, by name.
+pub(super) fn resources(
+    module: &Module<'_>,
+    description: &LaunchDescription,
+) -> Result<Vec<KernelResources>, CudaError> {
+    let names: BTreeSet<&str> = description
+        .launches
+        .iter()
+        .map(|launch| launch.kernel.as_str())
+        .collect();
+    let kernels = names.into_iter().map(|name| {
+        let function = module.function(name)?;
         Ok(KernelResources {
             name: name.to_owned(),
             registers: function.registers()?,
             local_bytes: function.local_bytes()?,
         })
     });
-    Ok(DeviceResult {
-        buffers: results,
-        variables: read_variables(&module)?,
-        kernels: kernels.collect::<Result<_, CudaError>>()?,
-        load_time,
-        run_time,
-    })
+    kernels.collect()
 }
 
 /// Reads the global variables of a module. Addresses of functions and variables in initial values
 /// differ from load to load and are blanked.
-fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
+pub(super) fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
     let mut results = Vec::new();
-    let variables = module.declared().variables.iter();
-    for variable in variables.filter(|variable| variable.space == VariableSpace::Global) {
-        let Some(global) = module.global(&variable.name)? else {
-            continue;
-        };
+    for (variable, global) in visible_variables(module)? {
         let mut bytes = global.read()?;
         for reference in &variable.references {
             if let Some(address) = bytes.get_mut(reference.offset..reference.offset + reference.bytes) {
@@ -122,4 +159,17 @@ fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
         });
     }
     Ok(results)
+}
+
+/// Returns the global variables that the driver does not hide.
+pub(super) fn visible_variables<'m>(
+    module: &'m Module<'m>,
+) -> Result<Vec<(&'m Variable, GlobalVariable<'m>)>, CudaError> {
+    let variables = module.declared().variables.iter();
+    let globals = variables.filter(|variable| variable.space == VariableSpace::Global);
+    let visible = globals.filter_map(|variable| {
+        let global = module.global(&variable.name).transpose()?;
+        Some(global.map(|global| (variable, global)))
+    });
+    visible.collect()
 }

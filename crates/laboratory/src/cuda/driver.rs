@@ -1,6 +1,6 @@
 //! Finds the driver and its devices.
 
-use super::api::{Api, DEVICE_CAPABILITY_MAJOR, DEVICE_CAPABILITY_MINOR, DeviceNumber};
+use super::api::{Api, DEVICE_CACHE_BYTES, DEVICE_CAPABILITY_MAJOR, DEVICE_CAPABILITY_MINOR, DeviceNumber};
 use super::{Absent, ComputeCapability, Context, CudaError, DRIVER_ENVIRONMENT};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -69,20 +69,16 @@ impl Driver {
         let mut device = 0;
         // SAFETY: a place for the result.
         unsafe { self.api.device_get(&raw mut device, ordinal) }?;
-        let attribute = |attribute| -> Result<u32, CudaError> {
-            let mut value = 0;
-            // SAFETY: a place for the result, and a device of this driver.
-            unsafe { self.api.device_attribute(&raw mut value, attribute, device) }?;
-            Ok(u32::try_from(value).unwrap_or(0))
-        };
-        Ok(Device {
+        let mut device = Device {
             api: &self.api,
             number: device,
-            capability: ComputeCapability {
-                major: attribute(DEVICE_CAPABILITY_MAJOR)?,
-                minor: attribute(DEVICE_CAPABILITY_MINOR)?,
-            },
-        })
+            capability: ComputeCapability { major: 0, minor: 0 },
+        };
+        device.capability = ComputeCapability {
+            major: device.attribute(DEVICE_CAPABILITY_MAJOR)?,
+            minor: device.attribute(DEVICE_CAPABILITY_MINOR)?,
+        };
+        Ok(device)
     }
 }
 
@@ -94,6 +90,21 @@ pub struct Device<'d> {
 }
 
 impl<'d> Device<'d> {
+    fn attribute(&self, attribute: c_int) -> Result<u32, CudaError> {
+        let mut value = 0;
+        // SAFETY: a place for the result, and a device of this driver.
+        unsafe { self.api.device_attribute(&raw mut value, attribute, self.number) }?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Returns the size of its largest cache in bytes.
+    ///
+    /// # Errors
+    /// The driver refused the call.
+    pub fn cache_bytes(&self) -> Result<u32, CudaError> {
+        self.attribute(DEVICE_CACHE_BYTES)
+    }
+
     /// Returns its marketing name.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ pub enum CudaError {
         /// The number of devices.
         count: u32,
     },
-    /// The PTX is for other devices.
+    /// The PTX, or ptxas' code for it, is for other devices.
     #[error(
         "the PTX is compiled for {target}, which does not run on a device of compute capability {device}"
     )]
@@ -90,6 +90,9 @@ pub enum CudaError {
     /// The PTX is not UTF-8.
     #[error("the PTX is not text")]
     NotText,
+    /// What should be a cubin is not a whole one.
+    #[error("the machine code is cut off, or none")]
+    NotMachineCode,
     /// The PTX has no kernel with this name.
     #[error("there is no kernel {0}")]
     NoKernel(String),

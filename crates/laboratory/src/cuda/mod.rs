@@ -20,6 +20,7 @@
 //! | `module.rs` | PTX compiled by the driver, kernels, launches |
 //! | `capability.rs` | compute capabilities, and the PTX targets that each runs |
 //! | `described.rs` | the launches of a description |
+//! | `timing.rs` | their times, by modules that take turns |
 //! | `compare.rs` | two runs of the same launches |
 //! | `error.rs` | errors |
 //!
@@ -37,11 +38,13 @@ mod described;
 mod driver;
 mod error;
 mod module;
+mod timing;
 
 pub use capability::{ComputeCapability, PtxTarget};
 pub use compare::{Agreement, Comparison, compare};
-pub use context::{Context, DeviceBuffer};
+pub use context::{Context, DeviceBuffer, Event};
 pub use described::{DeviceResult, KernelResources, run_described_on_device};
 pub use driver::{Device, Driver};
 pub use error::{Absent, CudaError, DRIVER_ENVIRONMENT};
-pub use module::{Function, GlobalVariable, Module};
+pub use module::{Function, GlobalVariable, Module, PreparedLaunch};
+pub use timing::{KernelTimes, Stopwatch, TimedModule, time_described_on_device};

@@ -16,6 +16,27 @@ const LOG_BYTES: usize = 16 << 10;
 /// The most bytes of a kernel's parameters (from compute capability 7.0 and PTX 8.1 on).
 const MAXIMUM_PARAMETER_BYTES: usize = 32_764;
 
+/// True for an ELF file of 64 bits that contains its own tables of sections and segments, which
+/// ptxas puts last.
+fn is_whole(code: &[u8]) -> bool {
+    let number = |place: usize, bytes: usize| {
+        let bytes = code.get(place..place + bytes)?;
+        Some(
+            bytes
+                .iter()
+                .rev()
+                .fold(0u64, |value, &byte| value << 8 | u64::from(byte)),
+        )
+    };
+    let is_inside = |offset, size, count| {
+        let (offset, size, count) = (number(offset, 8)?, number(size, 2)?, number(count, 2)?);
+        Some(offset.checked_add(size * count)? <= code.len() as u64)
+    };
+    code.starts_with(b"\x7fELF\x02")
+        && is_inside(0x20, 0x36, 0x38) == Some(true)
+        && is_inside(0x28, 0x3a, 0x3c) == Some(true)
+}
+
 /// A module on a device, unloaded when dropped.
 pub struct Module<'c> {
     context: &'c Context<'c>,
@@ -40,17 +61,45 @@ impl<'c> Module<'c> {
             });
         }
         let declared = oriel_interpreter::Module::parse(text)?;
+        Self::load(context, ptx.to_bytes_with_nul(), declared)
+    }
+
+    /// Loads a cubin that ptxas made of PTX.
+    ///
+    /// # Errors
+    /// The cubin is cut off, or for another device.
+    pub fn from_machine_code(context: &'c Context<'c>, ptx: &str, code: &[u8]) -> Result<Self, CudaError> {
+        if !is_whole(code) {
+            return Err(CudaError::NotMachineCode);
+        }
+        let device = context.compute_capability();
+        let target = PtxTarget::of_ptx(ptx).ok_or(CudaError::NoTarget)?;
+        if !target.code_runs_on(device) {
+            return Err(CudaError::Target {
+                target: target.to_string(),
+                device,
+            });
+        }
+        Self::load(context, code, oriel_interpreter::Module::parse(ptx)?)
+    }
+
+    /// Loads PTX that ends with a zero, or a cubin.
+    fn load(
+        context: &'c Context<'c>,
+        image: &[u8],
+        declared: oriel_interpreter::Module,
+    ) -> Result<Self, CudaError> {
         let api = context.enter()?;
         let mut log = vec![0u8; LOG_BYTES];
         let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), without_provenance_mut(LOG_BYTES)];
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the PTX ends with a zero; there are as many options as values, and they give the
+        // SAFETY: PTX ends with a zero, a cubin knows its length; there are as many options as values, and they give the
         // length of the log. The driver reads and writes them before the call returns.
         let loaded = unsafe {
             api.module_load(
                 &raw mut handle,
-                ptx.as_ptr().cast(),
+                image.as_ptr().cast(),
                 options.len() as u32,
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),
@@ -68,6 +117,11 @@ impl<'c> Module<'c> {
             handle,
             declared,
         })
+    }
+
+    /// Returns the context that it is loaded in.
+    pub fn context(&self) -> &'c Context<'c> {
+        self.context
     }
 
     /// Returns the declarations of the PTX.
@@ -149,6 +203,16 @@ pub struct GlobalVariable<'m> {
 }
 
 impl GlobalVariable<'_> {
+    /// Returns the address of its first byte, as kernels see it.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Returns its size in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Reads the content after all started work is done.
     ///
     /// # Errors
@@ -165,7 +229,7 @@ pub struct Function<'m> {
     kernel: &'m Kernel,
 }
 
-impl Function<'_> {
+impl<'m> Function<'m> {
     /// Returns the registers per thread that the driver's compiler allocated.
     ///
     /// # Errors
@@ -194,13 +258,12 @@ impl Function<'_> {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Starts the kernel. Arguments shorter than their parameters are padded with zeros. Pointers
-    /// among them are device addresses, which nothing checks.
+    /// Prepares a launch of the kernel. Arguments shorter than their parameters are padded with
+    /// zeros. Pointers among them are device addresses, which nothing checks.
     ///
     /// # Errors
-    /// The launch is for another kernel, the arguments do not match the parameters, or the driver
-    /// refused it. Errors inside the kernel are reported by later calls.
-    pub fn launch(&self, launch: &Launch) -> Result<(), CudaError> {
+    /// The launch is for another kernel, or the arguments do not match the parameters.
+    pub fn prepare(&self, launch: &Launch) -> Result<PreparedLaunch<'m>, CudaError> {
         if launch.kernel != self.kernel.name {
             return Err(CudaError::Misfit(format!(
                 "a launch of {} is not one of {}",
@@ -209,26 +272,56 @@ impl Function<'_> {
         }
         let (mut parameters, _) = lay_out_arguments(launch, Some(&self.kernel.parameters))
             .map_err(|fault| CudaError::Misfit(fault.to_string()))?;
-        let mut parameter_bytes = parameters.len();
+        let parameter_bytes = parameters.len();
         // The number of parameters that the driver found in the PTX is unknown.
         parameters.resize(parameter_bytes.max(MAXIMUM_PARAMETER_BYTES), 0);
+        Ok(PreparedLaunch {
+            module: self.module,
+            handle: self.handle,
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+            parameters,
+            parameter_bytes,
+        })
+    }
+}
+
+/// A launch with its arguments.
+pub struct PreparedLaunch<'m> {
+    module: &'m Module<'m>,
+    handle: Handle,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared_bytes: u32,
+    parameters: Vec<u8>,
+    parameter_bytes: usize,
+}
+
+impl PreparedLaunch<'_> {
+    /// Starts the kernel.
+    ///
+    /// # Errors
+    /// The driver refused it. Errors inside the kernel are reported by later calls.
+    pub fn start(&self) -> Result<(), CudaError> {
+        let mut parameter_bytes = self.parameter_bytes;
         let mut extra: [*mut c_void; 5] = [
             without_provenance_mut(LAUNCH_PARAMETERS_POINTER),
-            parameters.as_mut_ptr().cast(),
+            self.parameters.as_ptr().cast_mut().cast(),
             without_provenance_mut(LAUNCH_PARAMETERS_SIZE),
             (&raw mut parameter_bytes).cast(),
             without_provenance_mut(LAUNCH_PARAMETERS_END),
         ];
         let api = self.module.context.enter()?;
-        if launch.dynamic_shared_bytes > 0 {
+        if self.dynamic_shared_bytes > 0 {
             // More than 48 KiB must be requested, including arrays of fixed size.
-            let bytes = c_int::try_from(launch.dynamic_shared_bytes).unwrap_or(c_int::MAX);
+            let bytes = c_int::try_from(self.dynamic_shared_bytes).unwrap_or(c_int::MAX);
             // SAFETY: a function of a loaded module.
             unsafe { api.function_set_attribute(self.handle, FUNCTION_DYNAMIC_SHARED_BYTES, bytes) }?;
         }
-        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
+        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (self.grid, self.block);
         // SAFETY: a function of a loaded module; no stream is the default stream; the parameters
-        // are copied before the call returns, and there are as many bytes as any kernel can have.
+        // are only read, and copied before the call returns, and there are as many bytes as any kernel can have.
         unsafe {
             api.launch(
                 self.handle,
@@ -238,7 +331,7 @@ impl Function<'_> {
                 block_x,
                 block_y,
                 block_z,
-                launch.dynamic_shared_bytes,
+                self.dynamic_shared_bytes,
                 std::ptr::null_mut(),
                 std::ptr::null_mut(),
                 extra.as_mut_ptr(),

@@ -4,13 +4,14 @@ use super::{ExecArguments, milliseconds};
 use crate::Failure;
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_laboratory::cuda::{
-    Agreement, ComputeCapability, CudaError, Device, DeviceResult, Driver, KernelResources, compare,
-    run_described_on_device,
+    Agreement, ComputeCapability, CudaError, Device, DeviceResult, Driver, KernelResources, KernelTimes,
+    compare, run_described_on_device, time_described_on_device,
 };
 use serde::Serialize;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Exit status without a driver, which test harnesses treat as "skipped".
 const EXIT_NO_DRIVER: u8 = 77;
@@ -58,6 +59,15 @@ struct ComparisonReport<'a> {
     difference: Option<String>,
 }
 
+/// The times of a kernel in microseconds: lower quartile, median, upper quartile.
+#[derive(Serialize)]
+struct TimesReport<'a> {
+    kernel: &'a str,
+    runs: usize,
+    before_us: [f64; 3],
+    after_us: [f64; 3],
+}
+
 /// Runs the command.
 pub fn run(arguments: &ExecArguments) -> Result<(), Failure> {
     let Some(path) = &arguments.launch else {
@@ -84,7 +94,6 @@ fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), St
         ("--after", arguments.after.is_some()),
         ("--stage", arguments.stage.is_some()),
         ("--steps", arguments.steps.is_some()),
-        ("--repeat", arguments.repeat.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(format!("{option} is for the interpreter, not for --device cuda")),
@@ -179,10 +188,43 @@ fn run_sides(
         }
         print_comparison(arguments, &comparison.name, &comparison.agreement)?;
     }
-    if differing.is_empty() {
-        return Ok(());
+    if !differing.is_empty() {
+        return Err(differing.join("; "));
     }
-    Err(differing.join("; "))
+    let Some(runs) = arguments.repeat else {
+        return Ok(());
+    };
+    let sides: Vec<&CStr> = modules.iter().map(CString::as_c_str).collect();
+    let times = time_described_on_device(device, &sides, description, runs as usize)
+        .map_err(|error| error.to_string())?;
+    times.iter().try_for_each(|it| print_times(arguments, it))
+}
+
+/// Prints the times of a kernel on both sides.
+fn print_times(arguments: &ExecArguments, times: &KernelTimes) -> Result<(), String> {
+    let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
+    let of_side = |side| {
+        let [low, high] = times.quartiles(side).map(microseconds);
+        [low, microseconds(times.median(side)), high]
+    };
+    let report = TimesReport {
+        kernel: &times.kernel,
+        runs: times.modules[0].len(),
+        before_us: of_side(0),
+        after_us: of_side(1),
+    };
+    if arguments.json {
+        return print_json(&report);
+    }
+    let show = |[low, median, high]: [f64; 3]| format!("{median:.2} us ({low:.2} to {high:.2})");
+    println!(
+        "{}: {} before, {} after, {:+.1} %",
+        times.kernel,
+        show(report.before_us),
+        show(report.after_us),
+        100.0 * (times.ratio(1, 0) - 1.0)
+    );
+    Ok(())
 }
 
 fn print_side(

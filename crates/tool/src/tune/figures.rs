@@ -19,6 +19,9 @@ pub struct Figures {
     /// Warps that a multiprocessor holds of a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warps: Option<u32>,
+    /// Nanoseconds that its launches take on a GPU, if they are timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
 }
 
 /// Figures by function.

@@ -17,6 +17,8 @@ pub enum Goal {
     Occupancy,
     /// Less machine code
     Sass,
+    /// Less time on the GPU of this machine, for the launches of --launch
+    Time,
 }
 
 /// Figures by priority; less is better.
@@ -34,6 +36,7 @@ impl Goal {
             Self::Spills => [spills, size, registers, warps],
             Self::Occupancy => [warps, spills, size, registers],
             Self::Sass => [size, spills, warps, registers],
+            Self::Time => [figures.time_ns.unwrap_or(0) as i64, spills, warps, registers],
         }
     }
 
@@ -48,14 +51,17 @@ impl Goal {
 
     /// True if a function may change like this. Neither the goal nor spills may get worse, nor
     /// occupancy if the goal is code size or more shared memory is in use; code may grow by this
-    /// percentage.
+    /// percentage. Where the time is measured, it alone counts.
     pub fn allows(self, before: &Figures, after: &Figures, tolerance: f64) -> bool {
         let (score_before, score_after) = (self.score(before), self.score(after));
+        if self == Self::Time && before.time_ns.is_some() {
+            return after.time_ns <= before.time_ns;
+        }
         let room = before.code_size as f64 * (1.0 + tolerance / 100.0);
         score_after[0] <= score_before[0]
             && after.spill_bytes <= before.spill_bytes
             && after.code_size as f64 <= room
-            && (self != Self::Sass && after.shared_bytes <= before.shared_bytes
+            && (!matches!(self, Self::Sass | Self::Time) && after.shared_bytes <= before.shared_bytes
                 || after.warps >= before.warps)
     }
 }
@@ -84,9 +90,9 @@ mod tests {
         Figures {
             registers,
             spill_bytes: Some(spill_bytes),
-            shared_bytes: None,
             code_size,
             warps: Some(warps),
+            ..Figures::default()
         }
     }
 
@@ -99,7 +105,7 @@ mod tests {
                 .iter()
                 .map(|&goal| better(goal))
                 .collect::<Vec<_>>(),
-            [true, false, false, false]
+            [true, false, false, false, false]
         );
         assert!(
             Goal::Registers.score(&figures(20, 0, 1000, 32))
@@ -123,6 +129,19 @@ mod tests {
         ] {
             assert_eq!(goal.allows(&before, &after, 2.0), allowed, "{goal:?} {after:?}");
         }
+        let timed = |time_ns, spill_bytes| Figures {
+            time_ns,
+            ..figures(24, spill_bytes, 1000, 32)
+        };
+        for (after, allowed) in [(timed(Some(7), 100), true), (timed(Some(9), 0), false)] {
+            assert_eq!(
+                Goal::Time.allows(&timed(Some(8), 0), &after, 2.0),
+                allowed,
+                "{after:?}"
+            );
+        }
+        // Of a kernel without launches nothing is known but that its other figures count.
+        assert!(!Goal::Time.allows(&timed(None, 0), &timed(None, 4), 2.0));
         for (warps, allowed) in [(32, true), (31, false)] {
             let after = Figures {
                 shared_bytes: Some(4096),

@@ -2,6 +2,7 @@
 
 use super::cache::{Cache, Key};
 use super::figures::{Figures, Judgement};
+use super::timer::{Image, Timer};
 use crate::ptxas::Ptxas;
 use object::{Object, ObjectSection};
 use oriel::compile::Compilation;
@@ -30,6 +31,8 @@ pub enum Judge {
         hits: AtomicUsize,
         /// Number of runs of ptxas.
         runs: AtomicUsize,
+        /// The GPU that times its code.
+        timer: Option<Timer>,
     },
     /// The estimate.
     Estimate,
@@ -39,6 +42,11 @@ impl Judge {
     /// Returns the name for output.
     pub fn name(&self) -> String {
         match self {
+            Self::Ptxas {
+                version,
+                timer: Some(timer),
+                ..
+            } => format!("ptxas {version} and {}", timer.device),
             Self::Ptxas { version, .. } => format!("ptxas {version}"),
             Self::Estimate => "estimate".to_owned(),
         }
@@ -49,13 +57,18 @@ impl Judge {
         matches!(self, Self::Estimate)
     }
 
-    /// Judges a compilation; the estimate ignores limits.
+    /// Judges a compilation; the estimate ignores limits. Times come from `runs` runs.
     ///
     /// # Errors
-    /// If ptxas refuses the code.
-    pub fn judge(&self, compilation: &Compilation, usages: &Usages) -> Result<Judgement, String> {
+    /// If ptxas refuses the code, or it fails on the GPU.
+    pub fn judge(
+        &self,
+        compilation: &Compilation,
+        usages: &Usages,
+        runs: usize,
+    ) -> Result<Judgement, String> {
         let mut judgement = match self {
-            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx)?,
+            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, runs)?,
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
@@ -64,7 +77,7 @@ impl Judge {
         Ok(judgement)
     }
 
-    fn ask_ptxas(&self, ptx: &[u8]) -> Result<Judgement, String> {
+    fn ask_ptxas(&self, ptx: &[u8], times_to_run: usize) -> Result<Judgement, String> {
         let Self::Ptxas {
             program,
             version,
@@ -73,6 +86,7 @@ impl Judge {
             cache,
             hits,
             runs,
+            timer,
         } = self
         else {
             unreachable!("somebody else is the judge")
@@ -93,13 +107,22 @@ impl Judge {
                 spill_bytes: Some(figures.ptxas_spill_store_bytes + figures.ptxas_spill_load_bytes),
                 shared_bytes: Some(figures.ptxas_shared_bytes),
                 code_size: sizes.get(&name).copied().unwrap_or(0),
-                warps: None,
+                ..Figures::default()
             };
             Some((name, found))
         });
-        let judgement: Judgement = figures.collect();
+        let mut judgement: Judgement = figures.collect();
         if let Some(cache) = cache {
             cache.put(key, &judgement);
+        }
+        if let Some(timer) = timer {
+            let image = Image {
+                ptx: ptx.to_vec(),
+                code: cubin,
+            };
+            for (name, time) in timer.time(image, times_to_run)? {
+                judgement.entry(name).and_modify(|it| it.time_ns = Some(time));
+            }
         }
         Ok(judgement)
     }
@@ -156,10 +179,8 @@ fn estimate(compilation: &Compilation) -> Judgement {
     let figures = reports.filter_map(|report| {
         let found = Figures {
             registers: report.figures.registers_estimate?,
-            spill_bytes: None,
-            shared_bytes: None,
             code_size: report.instructions_out as u64,
-            warps: None,
+            ..Figures::default()
         };
         Some((report.function, found))
     });

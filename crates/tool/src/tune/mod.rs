@@ -6,6 +6,7 @@
 //! | `search.rs` | the search |
 //! | `goal.rs` | comparison of variants |
 //! | `judge.rs`, `cache.rs` | ptxas or the estimate as judge; cached results of ptxas |
+//! | `timer.rs` | times on a GPU |
 //! | `workshop.rs` | compiles and judges variants on several threads |
 //! | `save.rs` | the file with the best options of each function |
 //! | `output.rs` | the output |
@@ -18,6 +19,7 @@ mod output;
 mod save;
 mod search;
 mod setting;
+mod timer;
 mod workshop;
 
 use crate::compile::{options_with, write_output};
@@ -26,7 +28,7 @@ use crate::ptxas::Ptxas;
 use crate::source::Source;
 use cache::Cache;
 use clap::{Args, Parser};
-use figures::Judgement;
+use figures::{Figures, Judgement};
 use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
@@ -35,6 +37,7 @@ use setting::{Setting, Variant};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
+use timer::{Image, Timer};
 use workshop::Workshop;
 
 /// Options of `oriel tune`.
@@ -43,7 +46,7 @@ pub struct TuneArguments {
     /// LLVM IR (.ll) or bitcode (.bc)
     file: Source,
 
-    /// Compute capability, such as 80 or 90a [default: LLVM's]
+    /// Compute capability, such as 80 or 90a [default: LLVM's; with --goal time, the GPU's]
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 
@@ -58,6 +61,10 @@ pub struct TuneArguments {
     /// Figure to improve; no other figure that counts may get worse
     #[arg(long, value_enum, default_value = "registers")]
     goal: Goal,
+
+    /// With --goal time: the launches to time
+    #[arg(long, value_name = "TOML", required_if_eq("goal", "time"))]
+    launch: Option<PathBuf>,
 
     /// Function that counts [default: all that ptxas gives registers to]
     #[arg(long, value_name = "NAME")]
@@ -191,20 +198,32 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     let jobs = arguments
         .jobs
         .or_else(|| std::thread::available_parallelism().ok().map(usize::from));
+    if arguments.launch.is_some() != (arguments.goal == Goal::Time) {
+        return Err("--launch and --goal time go together".to_owned());
+    }
+    let sm = match (&arguments.sm, arguments.goal) {
+        (None, Goal::Time) => Some(timer::compute_capability()?.sm().to_string()),
+        (sm, _) => sm.clone(),
+    };
     let mut workshop = Workshop::new(
         &arguments.file,
-        arguments.sm.as_deref(),
+        sm.as_deref(),
         arguments.ptx,
         arguments.optimization_level,
         base,
         jobs.unwrap_or(1).max(1),
     )?;
-    workshop.judge = judge(arguments, workshop.sm())?;
+    workshop.judge = judge(arguments, &workshop)?;
     let before = workshop.judge_all(&[Variant::default()], || {}).remove(0)?;
     let deadline = arguments
         .time
         .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    let counting = || judged(&before, arguments.function.as_deref());
+    // What is not launched is not timed.
+    let is_timed = |figures: &Figures| figures.time_ns.is_some();
+    let counting = || {
+        judged(&before, arguments.function.as_deref())
+            .filter(|(_, figures)| arguments.goal != Goal::Time || is_timed(figures))
+    };
     if counting().next().is_none() {
         let names: Vec<&str> = before.keys().map(String::as_str).collect();
         return Err(match &arguments.function {
@@ -250,6 +269,9 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
                 workshop.judge_all(variants, || progress.step())
             });
         }
+        if arguments.goal == Goal::Time {
+            search.confirm(|variant| workshop.judge_again(variant));
+        }
         search
     };
     workshop.end_at(deadline);
@@ -277,7 +299,8 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     for part in [with_room, others] {
         for (number, &(name, _)) in part.iter().enumerate() {
             let now = Instant::now();
-            if deadline.is_none_or(|end| now < end) {
+            // All launches need all kernels.
+            if arguments.goal != Goal::Time && deadline.is_none_or(|end| now < end) {
                 workshop.narrow_to(name, &before);
             }
             workshop.end_at(
@@ -298,21 +321,33 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
 }
 
 /// Returns the judge: ptxas, if it is there and the estimate was not requested.
-fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
+fn judge(arguments: &TuneArguments, workshop: &Workshop) -> Result<Judge, String> {
     let program = Ptxas::of_environment();
     let problem = match judge::version_of(&program) {
         Ok(version) if !arguments.estimate => {
+            let sm = workshop.sm();
+            let timer = match &arguments.launch {
+                Some(launch) => {
+                    let ptx = workshop.ptx_with(workshop.base.clone())?;
+                    let code = program.assemble(&ptx, &sm, arguments.maxrregcount)?.1;
+                    Some(Timer::start(launch, Image { ptx, code })?)
+                }
+                None => None,
+            };
+            let is_cached = !arguments.no_cache && timer.is_none();
             return Ok(Judge::Ptxas {
                 program,
                 version,
                 sm,
                 limit: arguments.maxrregcount,
+                // The cache has no machine code, which a GPU needs.
                 cache: match &arguments.cache {
-                    Some(folder) => Some(Cache::in_folder(folder)),
-                    None => Cache::of_user().filter(|_| !arguments.no_cache),
+                    Some(folder) if is_cached => Some(Cache::in_folder(folder)),
+                    _ => Cache::of_user().filter(|_| is_cached),
                 },
                 hits: AtomicUsize::new(0),
                 runs: AtomicUsize::new(0),
+                timer,
             });
         }
         Ok(_) => "--estimate leaves it out".to_owned(),
@@ -321,6 +356,7 @@ fn judge(arguments: &TuneArguments, sm: String) -> Result<Judge, String> {
     let wanted = match arguments.goal {
         Goal::Spills => Some("what is spilled"),
         Goal::Sass => Some("how large its code is"),
+        Goal::Time => Some("the machine code to time"),
         Goal::Registers | Goal::Occupancy => None,
     };
     let limited = (arguments.limits || arguments.maxrregcount.is_some()).then_some("what becomes of limits");

@@ -195,14 +195,16 @@ impl Outcome {
             .max()
             .unwrap_or(0)
             .max(8);
-        _ = writeln!(
+        let is_timed = self.functions.iter().any(|it| it.before.time_ns.is_some());
+        _ = write!(
             text,
             "{:widest$}  {:>12}  {:>14}  {:>16}  {:>10}",
             "function", "registers", "spilled bytes", size, "warps"
         );
+        text += if is_timed { "  microseconds\n" } else { "\n" };
         for it in &self.functions {
             let (before, after) = (&it.before, &it.after);
-            _ = writeln!(
+            _ = write!(
                 text,
                 "{:widest$}  {:>12}  {:>14}  {:>16}  {:>10}",
                 it.function,
@@ -211,6 +213,11 @@ impl Outcome {
                 change(Some(before.code_size), Some(after.code_size)),
                 change(before.warps, after.warps),
             );
+            if is_timed {
+                let times = [before, after].map(|it| it.time_ns.map(microseconds));
+                _ = write!(text, "  {:>12}", change(times[0].as_ref(), times[1].as_ref()));
+            }
+            text.push('\n');
         }
         if self.flags == Flags::default() {
             text.push_str("nothing is better than the options given\n");
@@ -225,6 +232,12 @@ impl Outcome {
                     Goal::Occupancy => format!("{} warps", alone.figures.warps.unwrap_or(0)),
                     Goal::Sass => format!("{} bytes of SASS", alone.figures.code_size),
                     Goal::Registers => format!("{} registers", alone.figures.registers),
+                    Goal::Time => {
+                        format!(
+                            "{} microseconds",
+                            microseconds(alone.figures.time_ns.unwrap_or(0))
+                        )
+                    }
                 };
                 let flags: Vec<String> = alone
                     .flags
@@ -240,6 +253,10 @@ impl Outcome {
         }
         text
     }
+}
+
+fn microseconds(nanoseconds: u64) -> String {
+    format!("{:.2}", nanoseconds as f64 / 1e3)
 }
 
 /// Formats a figure before and after; one number if it is unchanged.

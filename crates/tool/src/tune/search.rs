@@ -98,6 +98,18 @@ impl Search {
         }
     }
 
+    /// Judges the best variant again, and what is the best then, until that is one which has been
+    /// judged again: of many times, the shortest is short by chance.
+    pub fn confirm(&mut self, judge_again: impl Fn(&Variant) -> Result<Judgement, String>) {
+        let mut is_confirmed = vec![false; self.trials.len()];
+        is_confirmed[0] = true;
+        while !std::mem::replace(&mut is_confirmed[self.best], true) {
+            let best = &mut self.trials[self.best];
+            best.result = judge_again(&best.variant);
+            self.best = self.index_of_best_for(self.function.as_deref());
+        }
+    }
+
     /// Returns the best trial.
     pub fn best(&self) -> &Trial {
         &self.trials[self.best]
@@ -193,9 +205,8 @@ mod tests {
         Figures {
             registers,
             spill_bytes: Some(0),
-            shared_bytes: None,
             code_size: 1000,
-            warps: None,
+            ..Figures::default()
         }
     }
 
@@ -291,6 +302,31 @@ mod tests {
             flags,
             "-oriel-maxnreg=30 -oriel-knob=InstructionOrder=2 -oriel-enable-phases=ReorderInstructions"
         );
+    }
+
+    #[test]
+    fn what_was_better_by_chance_is_not_chosen() {
+        let base = Options::default();
+        let judge_with = |variant: &Variant, lucky: u32, better: u32| {
+            let flags = variant.oriel_flags(&base);
+            let registers = match flags.as_str() {
+                "-oriel-knob=A=1" => lucky,
+                "-oriel-knob=B=1" => better,
+                _ => 40,
+            };
+            Ok(Judgement::from([("k".to_owned(), figures_of(registers))]))
+        };
+        let best_of = |better| {
+            let judge = |variant: &Variant| judge_with(variant, 30, better);
+            let before = judge(&Variant::default()).unwrap();
+            let mut search = Search::new(Goal::Registers, 2.0, None, before);
+            let settings = [Setting::Knob("A", "1"), Setting::Knob("B", "1")];
+            search.run(&settings, 1, |variants| variants.iter().map(judge).collect());
+            assert_eq!(search.best().variant.oriel_flags(&base), "-oriel-knob=A=1");
+            search.confirm(|variant| judge_with(variant, 41, better));
+            search.best().variant.oriel_flags(&base)
+        };
+        assert_eq!([38, 42].map(best_of), ["-oriel-knob=B=1", ""]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::figures::{Figures, Judgement};
 use super::goal::Goal;
 use super::judge::{Judge, Usages, warps_of};
 use super::setting::{self, Variant};
+use super::timer::{RUNS, RUNS_TO_CONFIRM};
 use crate::compile::compiler;
 use crate::source::Source;
 use oriel::compile::{Compilation, Compiler, with_llvm_options};
@@ -170,7 +171,7 @@ impl Workshop {
     /// True if a function can still get closer to a goal.
     pub fn has_room(&self, goal: Goal, function: &str, figures: &Figures) -> bool {
         match goal {
-            Goal::Registers | Goal::Sass => true,
+            Goal::Registers | Goal::Sass | Goal::Time => true,
             Goal::Spills => figures.spill_bytes != Some(0),
             Goal::Occupancy => {
                 let without_limit = Figures {
@@ -274,8 +275,18 @@ impl Workshop {
             answers.entry(key).or_default().clone()
         };
         answer
-            .get_or_init(|| self.judge.judge(&compilation, &self.usages))
+            .get_or_init(|| self.judge.judge(&compilation, &self.usages, RUNS))
             .clone()
+    }
+
+    /// Judges a variant again, with more runs if it is timed.
+    ///
+    /// # Errors
+    /// If it cannot be compiled or judged.
+    pub fn judge_again(&self, variant: &Variant) -> Result<Judgement, String> {
+        let options = self.options_of(variant)?;
+        let compilation = with_option_of(variant, || self.compile(options))??;
+        self.judge.judge(&compilation, &self.usages, RUNS_TO_CONFIRM)
     }
 
     fn compile(&self, mut options: Options) -> Result<Compilation, String> {
