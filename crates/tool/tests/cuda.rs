@@ -314,18 +314,17 @@ fn the_log_of_the_drivers_compiler_is_shown() {
 }
 
 #[test]
-fn a_kernel_that_fails_spoils_its_own_context_only() {
+fn after_a_kernel_that_fails_the_process_cannot_use_the_device() {
     let library = build_driver("fault", &[]);
     let driver = load(&library).unwrap();
     let description = saxpy_description("", "inout");
     let out_of_bounds = description.replace("i32 = 100", "i32 = 101");
-    let error = run(&driver, SAXPY, &out_of_bounds).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
-    );
+    let error = run(&driver, SAXPY, &out_of_bounds).unwrap_err().to_string();
+    let problem = "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered";
+    assert_eq!(error, format!("cuCtxSynchronize: {problem}"));
     assert_eq!(record(&library).1, 0);
-    assert!(run(&driver, SAXPY, &description).is_ok());
+    let error = run(&driver, SAXPY, &description).unwrap_err().to_string();
+    assert_eq!(error, format!("cuDevicePrimaryCtxRetain: {problem}"));
 }
 
 #[test]
@@ -534,7 +533,7 @@ fn what_is_no_machine_code_is_not_loaded() {
 }
 
 /// Prints machine code of 10,000 bytes for `saxpy`, of 8,000 if there is a sum between the loads, and
-/// of 7,000 with a limit of registers.
+/// of 7,000, or $LIMITED, with a limit of registers.
 #[cfg(feature = "llvm")]
 const FAKE_PTXAS: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then
@@ -544,7 +543,7 @@ fi
 code=$(cat)
 size=10000
 if echo "$code" | grep -A1 -m1 ld.global | grep -q add; then size=8000; fi
-case "$code" in *".maxnreg 16"*) size=7000 ;; esac
+case "$code" in *".maxnreg 16"*) size=${LIMITED:-7000} ;; esac
 cat >&2 <<END
 ptxas info    : Function properties for saxpy
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
@@ -580,16 +579,18 @@ define ptx_kernel void @other() {
 }
 "#;
     std::fs::write(folder.join("saxpy.ll"), ir).unwrap();
-    let tune = |arguments: &[&str]| {
+    let tune_with = |limited: &str, arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_oriel"))
             .current_dir(&folder)
             .env("ORIEL_CUDA_DRIVER", &driver)
             .env("LLVM_PTXAS_EXECUTABLE", &ptxas)
+            .env("LIMITED", limited)
             .args(["tune", "--goal", "time", "saxpy.ll"])
             .args(arguments)
             .output()
             .unwrap()
     };
+    let tune = |arguments: &[&str]| tune_with("7000", arguments);
     let of_module = ["--launch", "saxpy.toml", "--limits", "--oriel-only", "--json"];
     let output = tune(&of_module);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -619,6 +620,12 @@ define ptx_kernel void @other() {
     );
     let saved = std::fs::read_to_string(folder.join("tuned.json")).unwrap();
     assert_eq!(saved.lines().count(), 1, "{saved}");
+
+    let output = tune_with("5000", &of_module);
+    let message = text(&output.stderr);
+    let problem = "a variant fails on the GPU, where the options given do not, with -oriel-maxnreg=16: \
+                   cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): ";
+    assert!(message.contains(problem), "{message}");
 
     let output = tune(&[]);
     assert!(!output.status.success());

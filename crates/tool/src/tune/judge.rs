@@ -52,6 +52,14 @@ impl Judge {
         }
     }
 
+    /// Returns the GPU's error after which it times nothing more.
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Ptxas { timer, .. } => timer.as_ref()?.problem(),
+            Self::Estimate => None,
+        }
+    }
+
     /// True if it needs more of a compilation than the PTX.
     pub fn wants_functions(&self) -> bool {
         matches!(self, Self::Estimate)

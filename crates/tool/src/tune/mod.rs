@@ -272,12 +272,15 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         if arguments.goal == Goal::Time {
             search.confirm(|variant| workshop.judge_again(variant));
         }
-        search
+        match workshop.judge.problem() {
+            Some(problem) => Err(failed_on_gpu(&search, problem, workshop)),
+            None => Ok(search),
+        }
     };
     workshop.end_at(deadline);
     let wants_ptx = arguments.output.is_some();
     let Some(path) = &arguments.save else {
-        let search = search_for(arguments.function.clone(), &Known::default(), &workshop);
+        let search = search_for(arguments.function.clone(), &Known::default(), &workshop)?;
         drop(progress);
         return Ok(Tuned {
             outcome: Outcome::of_module(arguments.goal, &search, &workshop),
@@ -306,7 +309,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
             workshop.end_at(
                 deadline.map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),
             );
-            searches.push(search_for(Some(name.to_owned()), &known, &workshop));
+            searches.push(search_for(Some(name.to_owned()), &known, &workshop)?);
         }
     }
     drop(progress);
@@ -318,6 +321,19 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         outcome: Outcome::of_functions(arguments.goal, &searches, &workshop, path, &after),
         ptx: wants_ptx.then(|| workshop.ptx_with(options)).transpose()?,
     })
+}
+
+/// Returns the message for a variant that failed on the GPU, which ends the search: the driver does
+/// nothing more for this process.
+fn failed_on_gpu(search: &Search, problem: &str, workshop: &Workshop) -> String {
+    let failed = search
+        .trials
+        .iter()
+        .find(|trial| trial.result.as_ref().is_err_and(|error| error == problem));
+    let flags = failed.map_or_else(String::new, |trial| {
+        format!(", with {}", trial.variant.oriel_flags(&workshop.base))
+    });
+    format!("a variant fails on the GPU, where the options given do not{flags}: {problem}")
 }
 
 /// Returns the judge: ptxas, if it is there and the estimate was not requested.

@@ -6,13 +6,13 @@
 
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_laboratory::cuda::{
-    Agreement, ComputeCapability, Context, CudaError, Device, DeviceResult, Driver, Module, Stopwatch,
-    TimedModule, compare,
+    Agreement, ComputeCapability, Context, CudaError, DeviceResult, Driver, Module, Stopwatch, TimedModule,
+    compare,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The runs that a variant is tried in.
 pub const RUNS: usize = 20;
@@ -44,6 +44,8 @@ struct Request {
 /// A device that times the launches of a description.
 pub struct Timer {
     requests: Mutex<Sender<Request>>,
+    /// Why the device cannot be used any more: a variant's kernel failed there.
+    lost: Arc<OnceLock<String>>,
     /// The device's name.
     pub device: String,
 }
@@ -67,12 +69,15 @@ impl Timer {
         let description = LaunchDescription::load(description).map_err(|error| error.to_string())?;
         let (requests, received) = channel();
         let (ready, is_ready) = channel();
+        let lost: Arc<OnceLock<String>> = Arc::default();
+        let lost_in_thread = Arc::clone(&lost);
         std::thread::spawn(move || {
             let mut device_thread = DeviceThread {
                 description,
                 base,
                 known: HashMap::new(),
-                base_times: None,
+                lost: lost_in_thread,
+                base_times: Times::new(),
             };
             let problem = device_thread.serve(&received, &ready).err();
             let problem = problem.unwrap_or_else(|| "the device is gone".to_owned());
@@ -85,8 +90,14 @@ impl Timer {
         let device = is_ready.recv().map_err(|error| error.to_string())??;
         Ok(Self {
             requests: Mutex::new(requests),
+            lost,
             device,
         })
+    }
+
+    /// Returns the error of the variant whose kernel failed, after which none can be timed.
+    pub fn problem(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
     }
 
     /// Times a variant.
@@ -103,22 +114,15 @@ impl Timer {
     }
 }
 
-/// How a session on the device ended.
-enum End {
-    /// Nobody will ask any more.
-    Finished,
-    /// A variant's kernel failed, and with it the context.
-    Spoiled,
-}
-
 /// The state of the thread that owns the device.
 struct DeviceThread {
     description: LaunchDescription,
     base: Image,
     /// The times of the given options.
-    base_times: Option<Times>,
+    base_times: Times,
     /// Times by machine code: many variants differ in the PTX only.
     known: HashMap<Vec<u8>, Times>,
+    lost: Arc<OnceLock<String>>,
 }
 
 impl DeviceThread {
@@ -130,54 +134,40 @@ impl DeviceThread {
         let driver = Driver::load().map_err(|absent| format!("no CUDA driver: {absent}"))?;
         let device = driver.device(0).map_err(|error| error.to_string())?;
         let name = device.name().map_err(|error| error.to_string())?;
-        while matches!(self.session(&device, &name, requests, ready)?, End::Spoiled) {}
-        Ok(())
-    }
-
-    /// Answers requests in a new context until there are none or a kernel fails.
-    fn session(
-        &mut self,
-        device: &Device<'_>,
-        name: &str,
-        requests: &Receiver<Request>,
-        ready: &Sender<Result<String, String>>,
-    ) -> Result<End, String> {
         let text = |error: CudaError| error.to_string();
         let context = device.context().map_err(text)?;
         let description = self.description.clone();
-        let stopwatch = Stopwatch::new(&context, device, &description).map_err(text)?;
+        let stopwatch = Stopwatch::new(&context, &device, &description).map_err(text)?;
         let module = load(&context, &self.base).map_err(text)?;
         let base = stopwatch.prepare(&module).map_err(text)?;
         let expected = stopwatch.run(&base).map_err(text)?;
-        if self.base_times.is_none() {
-            let again = stopwatch.run(&base).map_err(text)?;
-            check(&description, &expected, &again)
-                .map_err(|problem| format!("two runs of the same code: {problem}"))?;
-            let times = stopwatch.time(&[&base], RUNS_TO_CONFIRM).map_err(text)?;
-            let nanoseconds = times
-                .iter()
-                .map(|times| (times.kernel.clone(), times.median(0).as_nanos() as u64));
-            self.base_times = Some(nanoseconds.collect());
-            _ = ready.send(Ok(name.to_owned()));
-        }
+        let again = stopwatch.run(&base).map_err(text)?;
+        check(&description, &expected, &again)
+            .map_err(|problem| format!("two runs of the same code: {problem}"))?;
+        let times = stopwatch.time(&[&base], RUNS_TO_CONFIRM).map_err(text)?;
+        let nanoseconds = times
+            .iter()
+            .map(|times| (times.kernel.clone(), times.median(0).as_nanos() as u64));
+        self.base_times = nanoseconds.collect();
+        _ = ready.send(Ok(name));
         while let Ok(request) = requests.recv() {
             let is_thorough = request.runs > RUNS;
             let known = self.known.get(&request.image.code).filter(|_| !is_thorough);
             let answer = match known {
-                _ if request.image.code == self.base.code => Ok(self.base_times.clone().unwrap_or_default()),
+                _ if request.image.code == self.base.code => Ok(self.base_times.clone()),
                 Some(times) => Ok(times.clone()),
                 None => self.time(&context, &stopwatch, &base, &expected, &request),
             };
             if let Ok(times) = &answer {
                 self.known.insert(request.image.code, times.clone());
             }
-            let has_failed = answer.is_err();
-            _ = request.reply.send(answer);
-            if has_failed && context.synchronize().is_err() {
-                return Ok(End::Spoiled);
+            if answer.is_err() && context.synchronize().is_err() {
+                // The driver does nothing more for this process.
+                self.lost.get_or_init(|| answer.clone().err().unwrap_or_default());
             }
+            _ = request.reply.send(answer);
         }
-        Ok(End::Finished)
+        Ok(())
     }
 
     /// Times a variant beside the given options.
@@ -195,10 +185,9 @@ impl DeviceThread {
         let result = stopwatch.run(&variant).map_err(text)?;
         check(&self.description, expected, &result)?;
         let times = stopwatch.time(&[base, &variant], request.runs).map_err(text)?;
-        let base_times = self.base_times.as_ref().expect("they are measured at the start");
         let in_steps = times.iter().map(|times| {
             let ratio = (times.ratio(1, 0) * STEPS).round() / STEPS;
-            let time = base_times[&times.kernel] as f64 * ratio;
+            let time = self.base_times[&times.kernel] as f64 * ratio;
             (times.kernel.clone(), time as u64)
         });
         Ok(in_steps.collect())

@@ -3,10 +3,11 @@
  * Device memory is host memory at addresses that it alone knows; a "kernel" is recognised by its name and done here. The
  * driver's rules that a caller can break are checked: calls need cuInit and a current context, copies stay within an
  * allocation, parameters have the size that the kernel takes, large dynamic shared memory has to be asked for, and after
- * a kernel has failed every call fails until the context is given back.
+ * a kernel has failed every call fails, in this process for good, as with NVIDIA's.
  *
  * Time passes only in kernels: from PTX, saxpy takes 8 microseconds where it is fused and 10 where not, and others 1; from
- * a cubin a kernel takes as many nanoseconds as its machine code has bytes. With fewer than 8,000 bytes, saxpy is wrong.
+ * a cubin a kernel takes as many nanoseconds as its machine code has bytes. With fewer than 8,000 bytes, saxpy is wrong,
+ * and fails with fewer than 6,000.
  *
  * Compiled with -D: FAKE_MAJOR, FAKE_MINOR (compute capability), FAKE_NO_DEVICE, FAKE_WITHOUT_SET_ATTRIBUTE,
  * FAKE_HIDES_VARIABLES. */
@@ -172,6 +173,8 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
   ENTER(0);
   if (device != 7)
     return INVALID_VALUE;
+  if (failed)
+    return failed;
   retained++;
   *context = &context_object;
   return SUCCESS;
@@ -182,7 +185,6 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   if (device != 7 || !retained)
     return INVALID_VALUE;
   if (--retained == 0) {
-    failed = 0;
     while (allocations) {
       Allocation *next = allocations->next;
       free(allocations->bytes);
@@ -456,6 +458,9 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 
 /* y = a * x + y, fused where the PTX is; counts its threads in the module's variable. */
 static int saxpy(Function *it, const unsigned char *parameters, uint32_t threads) {
+  const Code *code = code_of(it->module, "saxpy");
+  if (code && code->size < 6000)
+    return ILLEGAL_ADDRESS;
   uint32_t n;
   float a;
   Address x, y;
@@ -464,7 +469,6 @@ static int saxpy(Function *it, const unsigned char *parameters, uint32_t threads
   memcpy(&x, parameters + 8, 8);
   memcpy(&y, parameters + 16, 8);
   int fused = strstr(it->module->text, "fma.rn.f32") != NULL;
-  const Code *code = code_of(it->module, "saxpy");
   it->module->counter += threads;
   for (uint32_t i = 0; i < threads && i < n; i++) {
     float *xi = (float *)at(x + 4 * i, 4), *yi = (float *)at(y + 4 * i, 4);
