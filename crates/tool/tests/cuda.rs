@@ -140,12 +140,12 @@ fn a_description_runs_and_everything_is_given_back() {
     let description = parse(&text);
     let [x, y] = [0, 1].map(|index| floats(&description.buffers()[index].initial_bytes()));
     let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 0.7f32 * x + y).collect();
-    assert_eq!(floats(&result.buffers[0].bytes), x);
-    assert_eq!(floats(&result.buffers[1].bytes), expected);
-    assert_eq!(result.buffers[2].bytes, [0; 3]);
-    assert_eq!(result.variables.len(), 1);
-    assert_eq!(result.variables[0].name, "counter");
-    assert_eq!(result.variables[0].bytes, 228u32.to_le_bytes());
+    assert_eq!(floats(&result.memory.buffers[0].bytes), x);
+    assert_eq!(floats(&result.memory.buffers[1].bytes), expected);
+    assert_eq!(result.memory.buffers[2].bytes, [0; 3]);
+    assert_eq!(result.memory.variables.len(), 1);
+    assert_eq!(result.memory.variables[0].name, "counter");
+    assert_eq!(result.memory.variables[0].bytes, 228u32.to_le_bytes());
     assert_eq!(result.kernels.len(), 1);
     assert_eq!(
         (result.kernels[0].registers, result.kernels[0].local_bytes),
@@ -205,7 +205,7 @@ arguments = [
 ]
 "#;
     let result = run(&driver, ptx, description).unwrap();
-    let bytes = &result.buffers[0].bytes;
+    let bytes = &result.memory.buffers[0].bytes;
     assert_eq!(bytes[..8], [238; 8]);
     let parameters = &bytes[8..];
     assert_eq!(parameters[8..16], [1, 0, 0, 0, 0, 0, 0, 0]);
@@ -246,7 +246,7 @@ arguments = [{ buffer = "out" }]
 "#;
     let result = run(&driver, ptx, description).unwrap();
     let expected = [2u32, 3, 4, 5, 6, 7, 65536].map(u32::to_le_bytes).concat();
-    assert_eq!(result.buffers[0].bytes, expected);
+    assert_eq!(result.memory.buffers[0].bytes, expected);
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn an_input_that_is_written_to_is_an_error() {
 fn variables_that_the_driver_hides_are_left_out() {
     let driver = load(&build_driver("hiding", &["FAKE_HIDES_VARIABLES"])).unwrap();
     let result = run(&driver, SAXPY, &saxpy_description("", "inout")).unwrap();
-    assert_eq!(result.variables, []);
+    assert_eq!(result.memory.variables, []);
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn two_runs_compare_as_the_description_says() {
     let agreement_of_y = |text: &str| {
         let before = run(&driver, SAXPY, text).unwrap();
         let after = run(&driver, &fused_saxpy(), text).unwrap();
-        let comparisons = compare(&parse(text), &before, &after);
+        let comparisons = compare(&parse(text), &before.memory, &after.memory);
         let names: Vec<&str> = comparisons.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["x", "y", "unused", "counter"]);
         for other in [0, 2, 3] {
@@ -517,7 +517,7 @@ fn each_timed_run_starts_from_the_initial_contents() {
 }
 
 #[test]
-fn what_is_no_machine_code_is_not_loaded() {
+fn only_whole_machine_code_is_loaded() {
     let driver = load(&build_driver("machine_code", &[])).unwrap();
     let context = driver.device(0).unwrap().context().unwrap();
     let program = std::fs::read("/proc/self/exe").unwrap();
@@ -604,7 +604,7 @@ define ptx_kernel void @other() {
         [10_000.into(), 8000.into()] as [serde_json::Value; 2],
         "{found}"
     );
-    // What is quicker still leaves other results.
+    // The quickest variant leaves other results.
     let failure = found["first_failure"].as_str().unwrap();
     assert!(failure.starts_with("y differs: element 0: "), "{failure}");
     let flags = "-oriel-knob=InstructionOrder=1 -oriel-enable-phases=ReorderInstructions";

@@ -1,6 +1,6 @@
 //! Compares two runs of the same launches, buffer by buffer.
 
-use super::DeviceResult;
+use super::DeviceMemory;
 use oriel_interpreter::launch::{Difference, LaunchDescription};
 
 /// How far the final contents of a buffer agree.
@@ -27,8 +27,8 @@ pub struct Comparison {
 /// by the description's comparison; variables of both runs are compared byte for byte.
 pub fn compare(
     description: &LaunchDescription,
-    expected: &DeviceResult,
-    actual: &DeviceResult,
+    expected: &DeviceMemory,
+    actual: &DeviceMemory,
 ) -> Vec<Comparison> {
     let buffers = description
         .buffers()

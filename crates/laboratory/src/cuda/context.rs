@@ -102,6 +102,13 @@ impl<'d> Context<'d> {
         })
     }
 
+    /// Allocates device memory with a copy of other device memory, after all started work.
+    pub(super) fn copy_of(&self, from: DeviceAddress, bytes: usize) -> Result<DeviceBuffer<'_>, CudaError> {
+        let buffer = self.allocate(bytes)?;
+        self.copy(buffer.address, from, bytes)?;
+        Ok(buffer)
+    }
+
     /// Copies device memory, after all started work. The driver refuses addresses that are not
     /// allocated.
     pub(super) fn copy(&self, to: DeviceAddress, from: DeviceAddress, bytes: usize) -> Result<(), CudaError> {

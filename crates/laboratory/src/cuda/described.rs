@@ -18,26 +18,53 @@ pub struct KernelResources {
     pub local_bytes: u32,
 }
 
-/// The results of a description's launches on a device.
+/// The memory that a description's launches leave on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceResult {
+pub struct DeviceMemory {
     /// The description's buffers in order.
     pub buffers: Vec<BufferResult>,
     /// The module's visible global variables, with addresses blanked by zeros.
     pub variables: Vec<BufferResult>,
+}
+
+impl DeviceMemory {
+    /// Reads it after all started work.
+    ///
+    /// # Errors
+    /// A kernel failed, or changed a read-only buffer.
+    pub(super) fn read(
+        description: &LaunchDescription,
+        buffers: &[DeviceBuffer<'_>],
+        module: &Module<'_>,
+    ) -> Result<Self, CudaError> {
+        Ok(Self {
+            buffers: read_buffers(description, buffers)?,
+            variables: read_variables(module)?,
+        })
+    }
+
+    /// Returns all of it.
+    pub fn all(&self) -> impl Iterator<Item = &BufferResult> {
+        self.buffers.iter().chain(&self.variables)
+    }
+
+    /// Returns a hash of all contents.
+    pub fn hash(&self) -> u64 {
+        hash_buffers(self.all())
+    }
+}
+
+/// The results of a description's launches on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceResult {
+    /// What the launches leave in memory.
+    pub memory: DeviceMemory,
     /// The launched kernels, by name.
     pub kernels: Vec<KernelResources>,
     /// The time of the driver's compiler.
     pub load_time: Duration,
     /// From the first launch to the end of the last.
     pub run_time: Duration,
-}
-
-impl DeviceResult {
-    /// Returns a hash of all memory contents.
-    pub fn hash(&self) -> u64 {
-        hash_buffers(self.buffers.iter().chain(&self.variables))
-    }
 }
 
 /// Runs the launches of a description in order in a new context, starting from the initial contents
@@ -63,8 +90,7 @@ pub fn run_described_on_device(
     context.synchronize()?;
     let run_time = start.elapsed();
     Ok(DeviceResult {
-        buffers: read_buffers(description, &buffers)?,
-        variables: read_variables(&module)?,
+        memory: DeviceMemory::read(description, &buffers, &module)?,
         kernels: resources(&module, description)?,
         load_time,
         run_time,
@@ -99,11 +125,8 @@ pub(super) fn prepare_launches<'m>(
     launches.collect()
 }
 
-/// Reads the buffers after all started work.
-///
-/// # Errors
-/// A kernel failed, or changed a read-only buffer.
-pub(super) fn read_buffers(
+/// Reads the buffers; see [`DeviceMemory::read`].
+fn read_buffers(
     description: &LaunchDescription,
     buffers: &[DeviceBuffer<'_>],
 ) -> Result<Vec<BufferResult>, CudaError> {
@@ -121,8 +144,8 @@ pub(super) fn read_buffers(
     results.collect()
 }
 
-/// Returns what the launched kernels need, by name.
-pub(super) fn resources(
+/// Returns the resources of the launched kernels, by name.
+fn resources(
     module: &Module<'_>,
     description: &LaunchDescription,
 ) -> Result<Vec<KernelResources>, CudaError> {
@@ -144,7 +167,7 @@ pub(super) fn resources(
 
 /// Reads the global variables of a module. Addresses of functions and variables in initial values
 /// differ from load to load and are blanked.
-pub(super) fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
+fn read_variables(module: &Module<'_>) -> Result<Vec<BufferResult>, CudaError> {
     let mut results = Vec::new();
     for (variable, global) in visible_variables(module)? {
         let mut bytes = global.read()?;

@@ -43,7 +43,7 @@ mod timing;
 pub use capability::{ComputeCapability, PtxTarget};
 pub use compare::{Agreement, Comparison, compare};
 pub use context::{Context, DeviceBuffer, Event};
-pub use described::{DeviceResult, KernelResources, run_described_on_device};
+pub use described::{DeviceMemory, DeviceResult, KernelResources, run_described_on_device};
 pub use driver::{Device, Driver};
 pub use error::{Absent, CudaError, DRIVER_ENVIRONMENT};
 pub use module::{Function, GlobalVariable, Module, PreparedLaunch};

@@ -5,7 +5,7 @@ use super::api::{
     JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES, LAUNCH_PARAMETERS_END, LAUNCH_PARAMETERS_POINTER,
     LAUNCH_PARAMETERS_SIZE,
 };
-use super::{Context, CudaError, PtxTarget};
+use super::{ComputeCapability, Context, CudaError, PtxTarget};
 use oriel_interpreter::{self, Kernel, Launch, lay_out_arguments};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::without_provenance_mut;
@@ -37,6 +37,23 @@ fn is_whole(code: &[u8]) -> bool {
         && is_inside(0x28, 0x3a, 0x3c) == Some(true)
 }
 
+/// Checks that the target of PTX runs on a context's device, by a method of [`PtxTarget`].
+fn check_target(
+    context: &Context<'_>,
+    ptx: &str,
+    runs_on: impl Fn(PtxTarget, ComputeCapability) -> bool,
+) -> Result<(), CudaError> {
+    let device = context.compute_capability();
+    let target = PtxTarget::of_ptx(ptx).ok_or(CudaError::NoTarget)?;
+    match runs_on(target, device) {
+        true => Ok(()),
+        false => Err(CudaError::Target {
+            target: target.to_string(),
+            device,
+        }),
+    }
+}
+
 /// A module on a device, unloaded when dropped.
 pub struct Module<'c> {
     context: &'c Context<'c>,
@@ -52,14 +69,7 @@ impl<'c> Module<'c> {
     /// compile it.
     pub fn from_ptx(context: &'c Context<'c>, ptx: &CStr) -> Result<Self, CudaError> {
         let text = ptx.to_str().map_err(|_| CudaError::NotText)?;
-        let device = context.compute_capability();
-        let target = PtxTarget::of_ptx(text).ok_or(CudaError::NoTarget)?;
-        if !target.runs_on(device) {
-            return Err(CudaError::Target {
-                target: target.to_string(),
-                device,
-            });
-        }
+        check_target(context, text, PtxTarget::runs_on)?;
         let declared = oriel_interpreter::Module::parse(text)?;
         Self::load(context, ptx.to_bytes_with_nul(), declared)
     }
@@ -72,14 +82,7 @@ impl<'c> Module<'c> {
         if !is_whole(code) {
             return Err(CudaError::NotMachineCode);
         }
-        let device = context.compute_capability();
-        let target = PtxTarget::of_ptx(ptx).ok_or(CudaError::NoTarget)?;
-        if !target.code_runs_on(device) {
-            return Err(CudaError::Target {
-                target: target.to_string(),
-                device,
-            });
-        }
+        check_target(context, ptx, PtxTarget::code_runs_on)?;
         Self::load(context, code, oriel_interpreter::Module::parse(ptx)?)
     }
 
@@ -94,8 +97,8 @@ impl<'c> Module<'c> {
         let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), without_provenance_mut(LOG_BYTES)];
         let mut handle = std::ptr::null_mut();
-        // SAFETY: PTX ends with a zero, a cubin knows its length; there are as many options as values, and they give the
-        // length of the log. The driver reads and writes them before the call returns.
+        // SAFETY: PTX ends with a zero, a cubin contains its length; there are as many options as
+        // values, and they give the length of the log. The driver reads and writes them before the call returns.
         let loaded = unsafe {
             api.module_load(
                 &raw mut handle,

@@ -2,17 +2,15 @@
 //!
 //! Each run starts from the initial contents of buffers and variables. Before it, a write through the
 //! device's largest cache leaves no data of the run before there and keeps the device busy until all
-//! launches are queued: between two events there is a kernel and nothing else. What a description
-//! launches in sequence finds the cache as the launch before left it. Taking turns makes changes of
-//! the device's clock rate meet all modules alike.
+//! launches are queued: between two events there is a kernel and nothing else. Later launches of a
+//! description find the cache as the launch before left it. Taking turns makes changes of the device's
+//! clock rate meet all modules alike.
 
-use super::described::{
-    allocate_buffers, prepare_launches, read_buffers, read_variables, resources, visible_variables,
-};
-use super::{Context, CudaError, Device, DeviceBuffer, DeviceResult, Event, Module, PreparedLaunch};
+use super::described::{allocate_buffers, prepare_launches, visible_variables};
+use super::{Context, CudaError, Device, DeviceBuffer, DeviceMemory, Event, Module, PreparedLaunch};
 use oriel_interpreter::launch::LaunchDescription;
 use std::ffi::CStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The bytes written before a run for each byte of the largest cache.
 const EVICTION_FACTOR: usize = 4;
@@ -22,7 +20,7 @@ pub struct Stopwatch<'c> {
     context: &'c Context<'c>,
     description: &'c LaunchDescription,
     buffers: Vec<DeviceBuffer<'c>>,
-    initial: Vec<DeviceBuffer<'c>>,
+    initial: Vec<Saved<'c>>,
     /// Written before each run.
     eviction: DeviceBuffer<'c>,
     /// One before each launch, and one at the end.
@@ -33,8 +31,23 @@ pub struct Stopwatch<'c> {
 pub struct TimedModule<'m> {
     module: &'m Module<'m>,
     launches: Vec<PreparedLaunch<'m>>,
-    /// The address of each visible variable, and its initial content.
-    variables: Vec<(u64, DeviceBuffer<'m>)>,
+    /// The visible variables.
+    initial: Vec<Saved<'m>>,
+}
+
+/// Device memory that runs change, with its initial content.
+struct Saved<'c> {
+    address: u64,
+    initial: DeviceBuffer<'c>,
+}
+
+impl<'c> Saved<'c> {
+    fn new(context: &'c Context<'c>, address: u64, bytes: usize) -> Result<Self, CudaError> {
+        Ok(Self {
+            address,
+            initial: context.copy_of(address, bytes)?,
+        })
+    }
 }
 
 /// The times of a kernel's launches.
@@ -80,11 +93,15 @@ impl<'c> Stopwatch<'c> {
         description: &'c LaunchDescription,
     ) -> Result<Self, CudaError> {
         let eviction_bytes = EVICTION_FACTOR * device.cache_bytes()? as usize;
+        let buffers = allocate_buffers(context, description)?;
+        let saved = buffers
+            .iter()
+            .map(|buffer| Saved::new(context, buffer.address(), buffer.size_bytes()));
         Ok(Self {
             context,
             description,
-            buffers: allocate_buffers(context, description)?,
-            initial: allocate_buffers(context, description)?,
+            initial: saved.collect::<Result<_, _>>()?,
+            buffers,
             eviction: context.zeroed_buffer(eviction_bytes.max(1))?,
             events: (0..=description.launches.len())
                 .map(|_| context.event())
@@ -97,17 +114,14 @@ impl<'c> Stopwatch<'c> {
     /// # Errors
     /// The module lacks a kernel, or there is not enough memory.
     pub fn prepare<'m>(&self, module: &'m Module<'m>) -> Result<TimedModule<'m>, CudaError> {
-        let variables = visible_variables(module)?.into_iter().map(|(_, global)| {
-            let copy = module.context().zeroed_buffer(global.size_bytes())?;
-            module
-                .context()
-                .copy(copy.address(), global.address(), global.size_bytes())?;
-            Ok((global.address(), copy))
-        });
+        let variables = visible_variables(module)?;
+        let saved = variables
+            .iter()
+            .map(|(_, global)| Saved::new(module.context(), global.address(), global.size_bytes()));
         Ok(TimedModule {
             module,
             launches: prepare_launches(module, self.description, &self.buffers)?,
-            variables: variables.collect::<Result<_, CudaError>>()?,
+            initial: saved.collect::<Result<_, _>>()?,
         })
     }
 
@@ -115,22 +129,13 @@ impl<'c> Stopwatch<'c> {
     ///
     /// # Errors
     /// A launch failed, or one changed a read-only buffer.
-    pub fn run(&self, module: &TimedModule<'_>) -> Result<DeviceResult, CudaError> {
+    pub fn run(&self, module: &TimedModule<'_>) -> Result<DeviceMemory, CudaError> {
         self.restore(module)?;
-        self.context.synchronize()?;
-        let start = Instant::now();
         for launch in &module.launches {
             launch.start()?;
         }
         self.context.synchronize()?;
-        let run_time = start.elapsed();
-        Ok(DeviceResult {
-            buffers: read_buffers(self.description, &self.buffers)?,
-            variables: read_variables(module.module)?,
-            kernels: resources(module.module, self.description)?,
-            load_time: Duration::ZERO,
-            run_time,
-        })
+        DeviceMemory::read(self.description, &self.buffers, module.module)
     }
 
     /// Runs the launches `runs` times by each module, the modules taking turns, after a run of each
@@ -192,13 +197,10 @@ impl<'c> Stopwatch<'c> {
 
     /// Gives buffers and variables their initial contents.
     fn restore(&self, module: &TimedModule<'_>) -> Result<(), CudaError> {
-        for (buffer, initial) in self.buffers.iter().zip(&self.initial) {
+        for saved in self.initial.iter().chain(&module.initial) {
+            let initial = &saved.initial;
             self.context
-                .copy(buffer.address(), initial.address(), initial.size_bytes())?;
-        }
-        for (address, initial) in &module.variables {
-            self.context
-                .copy(*address, initial.address(), initial.size_bytes())?;
+                .copy(saved.address, initial.address(), initial.size_bytes())?;
         }
         Ok(())
     }

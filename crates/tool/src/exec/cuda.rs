@@ -173,8 +173,7 @@ fn run_sides(
         let outcome = run_described_on_device(device, ptx, description);
         print_side(arguments, device, device_name, side, &outcome)?;
         if let Ok(result) = outcome {
-            let all = result.buffers.iter().chain(&result.variables);
-            super::dump(arguments, side, all)?;
+            super::dump(arguments, side, result.memory.all())?;
             results.push(result);
         }
     }
@@ -182,7 +181,7 @@ fn run_sides(
         return Err("a launch failed".to_owned());
     };
     let mut differing = Vec::new();
-    for comparison in compare(description, before, after) {
+    for comparison in compare(description, &before.memory, &after.memory) {
         if let Agreement::Different(difference) = &comparison.agreement {
             differing.push(format!("{} differs: {difference}", comparison.name));
         }
@@ -239,7 +238,7 @@ fn print_side(
         device: device_name,
         compute_capability: device.compute_capability().to_string(),
         result: outcome.as_ref().ok().map(|result| ResultReport {
-            hash: format!("{:016x}", result.hash()),
+            hash: format!("{:016x}", result.memory.hash()),
             load_ms: milliseconds(result.load_time),
             run_ms: milliseconds(result.run_time),
             kernels: result.kernels.iter().map(kernel_report).collect(),

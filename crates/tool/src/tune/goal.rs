@@ -140,7 +140,7 @@ mod tests {
                 "{after:?}"
             );
         }
-        // Of a kernel without launches nothing is known but that its other figures count.
+        // For a kernel that is not launched, the other figures count.
         assert!(!Goal::Time.allows(&timed(None, 0), &timed(None, 4), 2.0));
         for (warps, allowed) in [(32, true), (31, false)] {
             let after = Figures {

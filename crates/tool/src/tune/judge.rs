@@ -65,7 +65,7 @@ impl Judge {
         matches!(self, Self::Estimate)
     }
 
-    /// Judges a compilation; the estimate ignores limits. Times come from `runs` runs.
+    /// Judges a compilation; the estimate ignores limits. Times come from `timed_runs` runs.
     ///
     /// # Errors
     /// If ptxas refuses the code, or it fails on the GPU.
@@ -73,10 +73,10 @@ impl Judge {
         &self,
         compilation: &Compilation,
         usages: &Usages,
-        runs: usize,
+        timed_runs: usize,
     ) -> Result<Judgement, String> {
         let mut judgement = match self {
-            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, runs)?,
+            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, timed_runs)?,
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
@@ -85,7 +85,7 @@ impl Judge {
         Ok(judgement)
     }
 
-    fn ask_ptxas(&self, ptx: &[u8], times_to_run: usize) -> Result<Judgement, String> {
+    fn ask_ptxas(&self, ptx: &[u8], timed_runs: usize) -> Result<Judgement, String> {
         let Self::Ptxas {
             program,
             version,
@@ -128,7 +128,7 @@ impl Judge {
                 ptx: ptx.to_vec(),
                 code: cubin,
             };
-            for (name, time) in timer.time(image, times_to_run)? {
+            for (name, time) in timer.time(image, timed_runs)? {
                 judgement.entry(name).and_modify(|it| it.time_ns = Some(time));
             }
         }

@@ -28,7 +28,7 @@ use crate::ptxas::Ptxas;
 use crate::source::Source;
 use cache::Cache;
 use clap::{Args, Parser};
-use figures::{Figures, Judgement};
+use figures::Judgement;
 use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
@@ -198,8 +198,8 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     let jobs = arguments
         .jobs
         .or_else(|| std::thread::available_parallelism().ok().map(usize::from));
-    if arguments.launch.is_some() != (arguments.goal == Goal::Time) {
-        return Err("--launch and --goal time go together".to_owned());
+    if arguments.launch.is_some() && arguments.goal != Goal::Time {
+        return Err("--launch is for --goal time".to_owned());
     }
     let sm = match (&arguments.sm, arguments.goal) {
         (None, Goal::Time) => Some(timer::compute_capability()?.sm().to_string()),
@@ -218,11 +218,10 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     let deadline = arguments
         .time
         .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    // What is not launched is not timed.
-    let is_timed = |figures: &Figures| figures.time_ns.is_some();
+    // Only launched kernels have a time.
     let counting = || {
         judged(&before, arguments.function.as_deref())
-            .filter(|(_, figures)| arguments.goal != Goal::Time || is_timed(figures))
+            .filter(|(_, figures)| arguments.goal != Goal::Time || figures.time_ns.is_some())
     };
     if counting().next().is_none() {
         let names: Vec<&str> = before.keys().map(String::as_str).collect();
@@ -331,7 +330,9 @@ fn failed_on_gpu(search: &Search, problem: &str, workshop: &Workshop) -> String 
         .iter()
         .find(|trial| trial.result.as_ref().is_err_and(|error| error == problem));
     let flags = failed.map_or_else(String::new, |trial| {
-        format!(", with {}", trial.variant.oriel_flags(&workshop.base))
+        let flags = trial.variant.flags(&workshop.base);
+        let given: Vec<&str> = flags.given().map(|(_, flags)| flags).collect();
+        format!(", with {}", given.join(" "))
     });
     format!("a variant fails on the GPU, where the options given do not{flags}: {problem}")
 }
@@ -350,17 +351,18 @@ fn judge(arguments: &TuneArguments, workshop: &Workshop) -> Result<Judge, String
                 }
                 None => None,
             };
-            let is_cached = !arguments.no_cache && timer.is_none();
+            let cache = match &arguments.cache {
+                // The cache has no machine code, which a GPU needs.
+                _ if arguments.no_cache || timer.is_some() => None,
+                Some(folder) => Some(Cache::in_folder(folder)),
+                None => Cache::of_user(),
+            };
             return Ok(Judge::Ptxas {
                 program,
                 version,
                 sm,
                 limit: arguments.maxrregcount,
-                // The cache has no machine code, which a GPU needs.
-                cache: match &arguments.cache {
-                    Some(folder) if is_cached => Some(Cache::in_folder(folder)),
-                    _ => Cache::of_user().filter(|_| is_cached),
-                },
+                cache,
                 hits: AtomicUsize::new(0),
                 runs: AtomicUsize::new(0),
                 timer,

@@ -98,8 +98,8 @@ impl Search {
         }
     }
 
-    /// Judges the best variant again, and what is the best then, until that is one which has been
-    /// judged again: of many times, the shortest is short by chance.
+    /// Judges the best variant again until the best is one that has been judged again: the shortest of
+    /// many times is short by chance.
     pub fn confirm(&mut self, judge_again: impl Fn(&Variant) -> Result<Judgement, String>) {
         let mut is_confirmed = vec![false; self.trials.len()];
         is_confirmed[0] = true;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_better_by_chance_is_not_chosen() {
+    fn a_variant_that_was_better_by_chance_is_not_chosen() {
         let base = Options::default();
         let judge_with = |variant: &Variant, lucky: u32, better: u32| {
             let flags = variant.oriel_flags(&base);
