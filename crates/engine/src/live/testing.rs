@@ -13,9 +13,9 @@ use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::snapshot::abi::{
-    Access, BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionRecord, InstructionRecord, OpcodeFlags,
-    OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile, RegisterFlags,
-    RegisterOperandRecord, RegisterRecord,
+    Access, BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionFlags, FunctionRecord, InstructionRecord,
+    OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile,
+    RegisterFlags, RegisterOperandRecord, RegisterRecord,
 };
 use crate::snapshot::{Snapshot, SnapshotArrays};
 
@@ -112,6 +112,11 @@ impl TestFunction {
             })
             .collect();
         function
+    }
+
+    /// Says that no register is defined twice.
+    pub fn mark_ssa(&mut self) {
+        self.function.flags |= FunctionFlags::SSA.bits();
     }
 
     /// Begins a block with these successors.
