@@ -142,7 +142,7 @@ bool PlanOperandChecks::checkOperand(uint32_t Number, uint32_t OperandNumber,
       Operand.kind != ORIEL_OPERAND_NO_REGISTER)
     return Fail("is not a register, but has register flags");
   if (IsDeclared && !WantsRegister &&
-      !fitsDeclaration(OperandNumber, Desc, Operand))
+      !fitsDeclaration(Number, OperandNumber, Desc, Operand))
     return Fail("is of a kind that its opcode is not known to take");
 
   switch (Operand.kind) {
@@ -174,7 +174,7 @@ bool PlanOperandChecks::checkOperand(uint32_t Number, uint32_t OperandNumber,
   }
 }
 
-bool PlanOperandChecks::fitsDeclaration(uint32_t OperandNumber,
+bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
                                         const MCInstrDesc &Desc,
                                         const OrielOperand &Operand) {
   // Most operands of an opcode that are not registers select a variant: a
@@ -213,7 +213,7 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t OperandNumber,
     return true;
   // Zero, no modifier at all, is a valid value of every modifier.
   return (IsImmediate && Operand.value == 0) ||
-         occursInInput(OperandNumber, Desc.getOpcode(), Operand);
+         occursInInput(Number, OperandNumber, Desc.getOpcode(), Operand);
 }
 
 bool PlanOperandChecks::isModifier(uint32_t OperandNumber,
@@ -323,7 +323,8 @@ PlanOperandChecks::fitsMemoryAccess(uint32_t OperandNumber,
   return std::nullopt;
 }
 
-bool PlanOperandChecks::occursInInput(uint32_t OperandNumber, unsigned Opcode,
+bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
+                                      unsigned Opcode,
                                       const OrielOperand &Operand) {
   // A register represents every register of its class.
   auto Key = [this](unsigned Opcode, uint32_t Number, const OrielOperand &O) {
@@ -334,15 +335,29 @@ bool PlanOperandChecks::occursInInput(uint32_t OperandNumber, unsigned Opcode,
   };
   if (Operand.kind == ORIEL_OPERAND_REGISTER && !registerExists(Operand.index))
     return false;
-  if (InputOperands.empty())
+  auto OpcodeOf = [this](uint32_t I) {
+    return Snapshot.opcodes[Snapshot.instructions[I].opcode].llvm_opcode;
+  };
+  // Mostly it is the operand of the instruction that this one is made of.
+  if (uint32_t Source = Plan.instructions[Number].source;
+      Source && OpcodeOf(Source - 1) == Opcode) {
+    uint32_t Same =
+        Snapshot.instructions[Source - 1].first_operand + OperandNumber;
+    if (Same < Snapshot.instructions[Source].first_operand &&
+        Key(Opcode, OperandNumber, Snapshot.operands[Same]) ==
+            Key(Opcode, OperandNumber, Operand))
+      return true;
+  }
+  if (InputOperands.empty()) {
+    InputOperands.reserve(
+        Snapshot.instructions[Snapshot.instruction_count].first_operand);
     for (uint32_t I = 0; I != Snapshot.instruction_count; ++I) {
-      const OrielInstruction &Instruction = Snapshot.instructions[I];
-      unsigned InputOpcode = Snapshot.opcodes[Instruction.opcode].llvm_opcode;
-      uint32_t First = Instruction.first_operand;
+      uint32_t First = Snapshot.instructions[I].first_operand;
       uint32_t Last = Snapshot.instructions[I + 1].first_operand;
       for (uint32_t J = First; J != Last; ++J)
-        InputOperands.insert(Key(InputOpcode, J - First, Snapshot.operands[J]));
+        InputOperands.insert(Key(OpcodeOf(I), J - First, Snapshot.operands[J]));
     }
+  }
   return InputOperands.contains(Key(Opcode, OperandNumber, Operand));
 }
 

@@ -31,7 +31,8 @@ private:
                     const llvm::MCInstrDesc &Desc);
   /// True if the opcode allows \p Operand in a position that is not for
   /// registers.
-  bool fitsDeclaration(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
+  bool fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
+                       const llvm::MCInstrDesc &Desc,
                        const OrielOperand &Operand);
   /// True if \p Value is a valid modifier of the opcode in this position.
   bool isModifier(uint32_t OperandNumber, const llvm::MCInstrDesc &Desc,
@@ -42,7 +43,7 @@ private:
                                        const llvm::MCInstrDesc &Desc,
                                        const OrielOperand &Operand) const;
   /// True if an instruction of the input has the same operand in this position.
-  bool occursInInput(uint32_t OperandNumber, unsigned Opcode,
+  bool occursInInput(uint32_t Number, uint32_t OperandNumber, unsigned Opcode,
                      const OrielOperand &Operand);
   bool checkRegisterOperand(uint32_t Number, uint32_t OperandNumber,
                             const llvm::MCInstrDesc &Desc,
