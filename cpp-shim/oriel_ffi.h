@@ -98,12 +98,12 @@ enum OrielScope {
 uint32_t oriel_scope(uint32_t stage, OrielText function, uint32_t registers,
                      uint32_t has_stack_objects, const OrielHost *host);
 
-/// Returns one if nothing is to be done with a function, of which \p snapshot
-/// has what decides that; zero if the whole function is needed.
+/// Returns one if nothing is to be done with a function at the stage of \p
+/// snapshot, which has what decides that; zero if the whole function is needed.
 uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot);
 
 /// Processes a function. \p has_pressure is one if oriel_leaves_alone has
-/// returned zero for it. Writes errors to \p problem and an unsupported feature
+/// returned zero for it at this stage. Writes errors to \p problem and an unsupported feature
 /// to \p unsupported; there is no plan then. Sends each warning about the
 /// function to \p warning. Returns null only if not even that was possible.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, uint32_t has_pressure,

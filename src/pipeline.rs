@@ -14,7 +14,7 @@ use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
 };
 use crate::plan::Plan;
-use crate::report::{takes_min_blocks, wants_min_blocks};
+use crate::report::{may_want_min_blocks, takes_min_blocks, wants_min_blocks};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
 use crate::validate::{Subject, Validator};
@@ -163,7 +163,8 @@ pub fn run(
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
-    if steps.sets_min_blocks && sets_min_blocks(snapshot, &function, options) {
+    let is_sure = || options.min_blocks() == MinBlocks::Always || wants_min_blocks(snapshot, &function);
+    if steps.may_set_min_blocks && is_sure() {
         work.directives.sets_min_blocks = true;
         work.remarks.push(messages::min_blocks_set());
     }
@@ -220,7 +221,7 @@ struct Steps {
     warns_of_uninitialized: bool,
     warns_of_unread_stores: bool,
     optimizes: bool,
-    sets_min_blocks: bool,
+    may_set_min_blocks: bool,
     writes_dot: bool,
     /// The phases to run.
     phases: Vec<&'static Phase>,
@@ -248,9 +249,12 @@ impl Steps {
                 && options.warn_unread_stores.unwrap_or(in_analysis)
                 && may_have_unread_stores(snapshot),
             optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
-            sets_min_blocks: stage == Stage::Late
-                && options.min_blocks() != MinBlocks::Off
-                && takes_min_blocks(snapshot),
+            may_set_min_blocks: stage == Stage::Late
+                && match options.min_blocks() {
+                    MinBlocks::Off => false,
+                    MinBlocks::WhereNeeded => may_want_min_blocks(snapshot),
+                    MinBlocks::Always => takes_min_blocks(snapshot),
+                },
             writes_dot: options.dot_directory.is_some(),
             phases,
             is_left_alone,
@@ -262,7 +266,7 @@ impl Steps {
         self.warns_of_uninitialized
             || self.warns_of_unread_stores
             || self.optimizes
-            || self.sets_min_blocks
+            || self.may_set_min_blocks
             || self.writes_dot
     }
 
@@ -442,15 +446,6 @@ fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
         Some("it is compiled for a debugger")
     } else {
         None
-    }
-}
-
-/// Decides whether a kernel that may have the mark `.minnctapersm 1` gets it.
-fn sets_min_blocks(snapshot: &Snapshot<'_>, function: &Function, options: &Options) -> bool {
-    match options.min_blocks() {
-        MinBlocks::Off => false,
-        MinBlocks::WhereNeeded => wants_min_blocks(snapshot, function),
-        MinBlocks::Always => true,
     }
 }
 

@@ -91,9 +91,9 @@ extern "C" fn oriel_run_begin(
         true => take_from_ssa(&view.name(), &given),
         false => None,
     };
-    let is_left_alone = match has_pressure {
-        0 => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
-        _ => Some(false),
+    let is_left_alone = match is_late || has_pressure == 0 {
+        true => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
+        false => Some(false),
     };
     let needs_hash = !is_late && (given.tuned.is_some() || wants_line(&given));
     let hash = needs_hash.then(|| host.function_hash());

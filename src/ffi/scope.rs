@@ -10,7 +10,7 @@ use super::text::OrielText;
 use crate::guard::guarded;
 use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
 use crate::pipeline::{self, Host};
-use crate::report::takes_min_blocks;
+use crate::report::{may_want_min_blocks, takes_min_blocks};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
 use std::cell::RefCell;
@@ -73,22 +73,25 @@ impl AtSsa {
         Arc::ptr_eq(&self.given, given) && self.function == function
     }
 
-    /// True if the phases of the late stage, or its directives, need the function.
-    fn needs_late_stage(&self) -> bool {
+    /// What the phases of the late stage, and its directives, have to see of the function.
+    fn late_scope(&self) -> OrielScope {
         let (options, stage) = (&self.options, Stage::Late);
         let is_left_alone = self.is_left_alone == Some(true);
-        let may_need_directive = match options.min_blocks() {
-            MinBlocks::Off => false,
-            // A kernel that needs it has many times the registers that the profile looks for, unless
-            // the user lets the profile look for more.
-            MinBlocks::WhereNeeded => !is_left_alone || options.least_pressure.is_some(),
-            MinBlocks::Always => true,
-        };
         let has_phases = match is_left_alone {
             true => options.phases_besides_profile(stage, self.sm).next().is_some(),
             false => options.phases_at(stage, self.sm).next().is_some(),
         };
-        options.spills_to_shared || self.takes_min_blocks && may_need_directive || has_phases
+        if options.spills_to_shared || has_phases {
+            return OrielScope::Whole;
+        }
+        // A kernel that needs the mark has many times the registers that the profile looks for, unless the
+        // user lets the profile look for more.
+        let has_enough = is_left_alone && options.least_pressure.is_none();
+        match options.min_blocks() {
+            MinBlocks::Always if self.takes_min_blocks => OrielScope::Whole,
+            MinBlocks::WhereNeeded if self.takes_min_blocks && !has_enough => OrielScope::Pressure,
+            _ => OrielScope::Nothing,
+        }
     }
 }
 
@@ -159,15 +162,10 @@ extern "C" fn oriel_scope(
     if stage == Stage::Late as u32 {
         // SAFETY: the name lives until this call returns.
         let function = unsafe { function.as_str() };
-        let needs_nothing = AT_SSA.with_borrow(|at_ssa| {
+        return AT_SSA.with_borrow(|at_ssa| {
             let earlier = at_ssa.as_ref().filter(|earlier| earlier.is_of(&function, &given));
-            earlier.is_some_and(|earlier| !earlier.needs_late_stage())
+            earlier.map_or(OrielScope::Whole, AtSsa::late_scope)
         });
-        return if needs_nothing {
-            OrielScope::Nothing
-        } else {
-            OrielScope::Whole
-        };
     }
     let leaves_some_alone = given.profile == Profile::Max
         && given.least_pressure != Some(0)
@@ -188,6 +186,10 @@ extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot) -> u32 {
     };
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
+    if view.stage() == Stage::Late {
+        let is_left_alone = guarded(|| !may_want_min_blocks(&view));
+        return u32::from(is_left_alone == Ok(true));
+    }
     let is_left_alone = guarded(|| !pipeline::has_pressure(&view, given.least_pressure(&view)));
     if is_left_alone != Ok(true) {
         return 0;

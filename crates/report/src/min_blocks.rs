@@ -25,24 +25,20 @@ pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
         && bounds.max_registers.is_none()
 }
 
-/// True if `.minnctapersm 1` is likely to save a kernel many spills. `function` is its code in late
-/// form.
-pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
-    takes_min_blocks(snapshot)
-        && needs_min_blocks(snapshot, function, |certain| {
-            excess_pressure(snapshot, certain) > 0
-        })
+/// True if a kernel takes the mark, and needs so many registers in LLVM's order, in late form, that the
+/// mark may save it spills. The live ranges tell; [`wants_min_blocks`] decides by the instructions.
+pub fn may_want_min_blocks(snapshot: &Snapshot<'_>) -> bool {
+    takes_min_blocks(snapshot) && excess_pressure(snapshot, certain_need(&Target::of(snapshot))) > 0
 }
 
-/// The same for a kernel that can take it. `exceeds` tells whether more than so many registers are live
-/// at once.
-pub(crate) fn needs_min_blocks(
-    snapshot: &Snapshot<'_>,
-    function: &Function,
-    exceeds: impl FnOnce(u32) -> bool,
-) -> bool {
+/// True if `.minnctapersm 1` is likely to save many spills of a kernel that [may want
+/// it](may_want_min_blocks). `function` is its code in late form.
+pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
     let target = Target::of(snapshot);
-    let certain = CERTAIN * target.register_limit;
-    // LLVM's order needs most registers.
-    exceeds(certain) && Features::new(function, &target).kept_peak > certain as f32
+    Features::new(function, &target).kept_peak > certain_need(&target) as f32
+}
+
+/// Returns the registers of which a kernel must need more.
+pub(crate) fn certain_need(target: &Target) -> u32 {
+    CERTAIN * target.register_limit
 }

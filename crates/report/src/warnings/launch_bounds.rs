@@ -10,8 +10,8 @@
 //! with `-v` (C7508). `.maxnreg` gives that number, too.
 
 use super::{Subject, Warning, WarningKind};
-use crate::estimate::text_of;
-use crate::min_blocks::{needs_min_blocks, takes_min_blocks};
+use crate::estimate::{Target, text_of};
+use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
 use crate::pressure::Place;
 use oriel_ori::{Function, Instruction, Operation};
 
@@ -23,10 +23,10 @@ pub(super) fn cliff(subject: &Subject<'_, '_>) -> Option<Warning> {
     let bounds = subject.bounds;
     let threads = bounds.max_threads_per_block?;
     let limit = bounds.register_limit_of_ptxas(subject.snapshot.function().sm);
-    let exceeds = |registers: u32| subject.known.pressure > registers;
     if limit <= NEVER_BELOW
         || !takes_min_blocks(subject.snapshot)
-        || !needs_min_blocks(subject.snapshot, subject.function, exceeds)
+        || subject.known.pressure <= certain_need(&Target::of(subject.snapshot))
+        || !wants_min_blocks(subject.snapshot, subject.function)
     {
         return None;
     }
