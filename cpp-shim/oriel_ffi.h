@@ -103,9 +103,10 @@ uint32_t oriel_scope(uint32_t stage, OrielText function, uint32_t registers,
 uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot);
 
 /// Processes a function. \p has_pressure is one if oriel_leaves_alone has
-/// returned zero for it at this stage. Writes errors to \p problem and an unsupported feature
-/// to \p unsupported; there is no plan then. Sends each warning about the
-/// function to \p warning. Returns null only if not even that was possible.
+/// returned zero for it at this stage. Writes errors to \p problem and an
+/// unsupported feature to \p unsupported; there is no plan then. Sends each
+/// warning about the function to \p warning. Returns null only if not even that
+/// was possible.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, uint32_t has_pressure,
                           const OrielHost *host, OrielSink problem,
                           OrielSink unsupported, OrielSink warning);

@@ -43,7 +43,7 @@ mod shared;
 
 use super::dead_code::remove_unneeded_by;
 use super::instruction_order::{PeakFinder, Weights};
-use super::never_worse::{is_data, most_live, weighted_instructions};
+use super::never_worse::weighted_instructions;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::live::SlotIndex;
@@ -78,10 +78,6 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 /// Recomputes values, and takes everything back if the peak does not fall by `least_percent`.
 fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_percent: u32) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
-    // The bound needs no liveness, and most functions stay below it.
-    if most_live(function, |register| is_data(function, register)) < least {
-        return PhaseResult::Unchanged;
-    }
     let peaks = peaks_of_blocks(function, context);
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
