@@ -213,16 +213,16 @@ bool PlanFlowChecks::checkReachingDefinitions() {
   DenseSet<Place> DefinedAgain;
   auto IsDefined = [&](uint32_t Register, uint32_t At) {
     return FirstDefinedIn[Register] == At ||
-           (!DefinedAgain.empty() && DefinedAgain.contains({Register, At}));
+           DefinedAgain.contains({Register, At});
   };
   // Every path to another block leads through the entry block, the first.
   auto NeedsSearch = [&](uint32_t Register, uint32_t At) {
     return At == 0 || FirstDefinedIn[Register] != 0;
   };
   std::vector<Place> LiveIn, LiveOut;
-  // The last blocks that define a register, and that read it before.
-  std::vector<uint32_t> DefinedIn(RegisterCount, NotPlanned);
-  std::vector<uint32_t> ReadIn(RegisterCount, NotPlanned);
+  // The last block that reads or defines a register: only what comes first
+  // there tells whether it is live in.
+  std::vector<uint32_t> SeenIn(RegisterCount, NotPlanned);
   for (uint32_t B = 0; B != Plan.block_count; ++B)
     for (uint32_t I = Plan.blocks[B].first_instruction,
                   E = Plan.blocks[B + 1].first_instruction;
@@ -238,17 +238,16 @@ bool PlanFlowChecks::checkReachingDefinitions() {
           if (Operand.kind == ORIEL_OPERAND_BLOCK && Value != NotPlanned)
             LiveOut.push_back({Value, Findings.Position[Operand.index]});
           Value = IsRead ? Operand.index : NotPlanned;
-        } else if (IsRead && DefinedIn[Operand.index] != B &&
-                   ReadIn[Operand.index] != B &&
-                   NeedsSearch(Operand.index, B)) {
-          ReadIn[Operand.index] = B;
-          LiveIn.push_back({Operand.index, B});
+        } else if (IsRead && SeenIn[Operand.index] != B) {
+          SeenIn[Operand.index] = B;
+          if (NeedsSearch(Operand.index, B))
+            LiveIn.push_back({Operand.index, B});
         }
       });
       forEachOperand(I, [&](const OrielOperand &Operand) {
         if (Operand.kind == ORIEL_OPERAND_REGISTER &&
             (Operand.flags & ORIEL_OPERAND_DEF)) {
-          DefinedIn[Operand.index] = B;
+          SeenIn[Operand.index] = B;
           uint32_t &First = FirstDefinedIn[Operand.index];
           if (First == NotPlanned)
             First = B;
