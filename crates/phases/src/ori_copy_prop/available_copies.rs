@@ -275,8 +275,7 @@ impl AvailableCopies {
         &copies[..end]
     }
 
-    /// Returns the copies that an instruction establishes. `%1 = MOV %1` and `%1 = NOT %1`
-    /// establish none.
+    /// Returns the copies that an instruction establishes. `%1 = MOV %1` establishes none.
     fn made_anew(&self, instruction: Instruction) -> impl Iterator<Item = CopyId> + '_ {
         let made = self.made[instruction].iter().copied();
         made.filter(|&copy| {
@@ -364,7 +363,8 @@ fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Opt
         return None;
     }
     if operation == Operation::Not {
-        let source = source.as_register()?;
+        // `%1 = NOT %1` leaves nothing that %1 is the complement of.
+        let source = source.as_register().filter(|&source| source != result)?;
         return function
             .register(source)
             .file

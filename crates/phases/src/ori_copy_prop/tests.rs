@@ -431,6 +431,25 @@ fn complements_of_predicates_go_where_that_costs_nothing() {
 }
 
 #[test]
+fn a_predicate_that_is_inverted_in_place_stays() {
+    let text = "\
+bix0:
+    %1:R32 = LD.global.b32 [0]
+    %2:P = ISETP.lt.s32 %1, 7
+    %3:P = ISETP.lt.s32 %1, 3
+    BRA %3, bix1, bix2
+bix1:
+    %2 = NOT.b1 %2
+    BRA fall bix2
+bix2:
+    %4:R32 = SEL.b32 1, 0, %2
+    ST.global.b32 %4, [8]
+    RET
+";
+    assert!(has(&late(LATE, text, &[]), "%2 = NOT.b1 %2"));
+}
+
+#[test]
 fn registers_merge_if_only_copies_make_them_meet() {
     // %2 is a copy of %1 on one path and is computed on the other; %1 is not needed any more.
     let text = "\
