@@ -195,9 +195,12 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
   bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
   if (Desc.isBranch() && Operand.kind == ORIEL_OPERAND_BLOCK)
     return true;
+  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  // LLVM models the carry as a side effect.
+  bool IsCarry = Name.starts_with("ADDCC") || Name.starts_with("SUBCC");
   bool IsPlain = !Desc.mayLoad() && !Desc.mayStore() &&
-                 !Desc.hasUnmodeledSideEffects() && !Desc.isCall() &&
-                 !Desc.isTerminator();
+                 (IsCarry || !Desc.hasUnmodeledSideEffects()) &&
+                 !Desc.isCall() && !Desc.isTerminator();
   if (IsPlain &&
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
     return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
@@ -323,6 +326,15 @@ PlanOperandChecks::fitsMemoryAccess(uint32_t OperandNumber,
   return std::nullopt;
 }
 
+bool PlanOperandChecks::isSameAtomic(unsigned A, unsigned B) const {
+  // The last part of the name says which values are immediates.
+  auto Operation = [this](unsigned Opcode) {
+    return MF.getSubtarget().getInstrInfo()->getName(Opcode).rsplit('_').first;
+  };
+  return Operation(A).starts_with("INT_PTX_ATOM_CAS_") &&
+         Operation(A) == Operation(B);
+}
+
 bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
                                       unsigned Opcode,
                                       const OrielOperand &Operand) {
@@ -340,7 +352,8 @@ bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
   };
   // Mostly it is the operand of the instruction that this one is made of.
   if (uint32_t Source = Plan.instructions[Number].source;
-      Source && OpcodeOf(Source - 1) == Opcode) {
+      Source && (OpcodeOf(Source - 1) == Opcode ||
+                 isSameAtomic(OpcodeOf(Source - 1), Opcode))) {
     uint32_t Same =
         Snapshot.instructions[Source - 1].first_operand + OperandNumber;
     if (Same < Snapshot.instructions[Source].first_operand &&

@@ -42,6 +42,9 @@ private:
   std::optional<bool> fitsMemoryAccess(uint32_t OperandNumber,
                                        const llvm::MCInstrDesc &Desc,
                                        const OrielOperand &Operand) const;
+  /// True if the two opcodes compare and swap alike, each with registers or
+  /// immediates.
+  bool isSameAtomic(unsigned A, unsigned B) const;
   /// True if an instruction of the input has the same operand in this position.
   bool occursInInput(uint32_t Number, uint32_t OperandNumber, unsigned Opcode,
                      const OrielOperand &Operand);

@@ -69,14 +69,19 @@ impl Values {
             return self.constant(width, bits);
         }
         let mut sources: SmallVec<[Value; 4]> = SmallVec::from_slice(sources);
-        if typed.operation.is_commutative()
+        self.order_commutative(typed.operation, &mut sources);
+        self.intern(operator(typed), width, &sources)
+    }
+
+    /// Puts sources that may be exchanged in one order.
+    pub fn order_commutative(&self, operation: Operation, sources: &mut [Value]) {
+        if operation.is_commutative()
             && sources.len() >= 2
             && self.width(sources[0]) == self.width(sources[1])
             && sources[0] > sources[1]
         {
             sources.swap(0, 1);
         }
-        self.intern(operator(typed), width, &sources)
     }
 
     /// Returns the normal form of an operation that has one.

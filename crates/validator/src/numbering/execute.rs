@@ -43,6 +43,7 @@ impl NumberingPass<'_, '_> {
             return self.compute(side, instruction, &sources);
         }
         self.note_escapes(&sources);
+        self.values.order_commutative(operation, &mut sources);
         let operator = self.operator_of(side, instruction);
         let action = match is_plain {
             true => None,
