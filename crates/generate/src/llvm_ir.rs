@@ -25,6 +25,7 @@ mod operands;
 mod snippets;
 mod statements;
 mod terminators;
+mod toggles;
 mod undefined;
 mod walks;
 
@@ -76,6 +77,7 @@ pub(super) fn header(out: &mut impl Write, options: &Options) -> io::Result<()> 
         snippets::header(out)?;
         walks::header(out, options)?;
         undefined::header(out, options)?;
+        toggles::header(out, options)?;
     }
     if options.assembly {
         assembly::header(out, options)?;

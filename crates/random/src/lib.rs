@@ -50,6 +50,8 @@ pub enum Stream {
     Walks = 14,
     /// Functions with undefined values.
     Undefined = 15,
+    /// Functions with predicates that change.
+    Toggles = 16,
 }
 
 /// Random numbers of one stream.

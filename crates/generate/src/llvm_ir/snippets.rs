@@ -5,7 +5,7 @@
 //!
 //! - *private* snippets, in any block: bytes, vectors, half precision, local arrays, atomic operations on the thread's own
 //!   memory, bit counts, funnel shifts, wide products, loops with a stride known at run time,
-//!   undefined values that do not matter;
+//!   undefined values that do not matter, predicates that a loop changes;
 //! - *common* snippets, in blocks that every thread of the block of threads runs exactly once: barriers, shuffles,
 //!   votes, reductions over a loop of barriers, shared memory that threads exchange, atomic operations on it whose
 //!   result does not depend on their order.
@@ -153,7 +153,7 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn private_snippet(&mut self) -> io::Result<()> {
-        match self.random.index(10) {
+        match self.random.index(11) {
             0 => self.bytes(),
             1 => self.vectors(),
             2 => self.half_precision(),
@@ -163,6 +163,7 @@ impl<W: Write> Writer<'_, W> {
             6 => self.wide_product(),
             7 => self.walk(),
             8 => self.partly_undefined(),
+            9 => self.toggle(),
             _ => self.saturating_conversion(),
         }
     }
