@@ -195,12 +195,14 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
   bool IsImmediate = Operand.kind == ORIEL_OPERAND_IMMEDIATE;
   if (Desc.isBranch() && Operand.kind == ORIEL_OPERAND_BLOCK)
     return true;
-  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
   // LLVM models the carry as a side effect.
-  bool IsCarry = Name.starts_with("ADDCC") || Name.starts_with("SUBCC");
-  bool IsPlain = !Desc.mayLoad() && !Desc.mayStore() &&
-                 (IsCarry || !Desc.hasUnmodeledSideEffects()) &&
-                 !Desc.isCall() && !Desc.isTerminator();
+  auto IsCarry = [&] {
+    StringRef Name = nameOf(Desc.getOpcode());
+    return Name.starts_with("ADDCC") || Name.starts_with("SUBCC");
+  };
+  bool IsPlain = !Desc.mayLoad() && !Desc.mayStore() && !Desc.isCall() &&
+                 !Desc.isTerminator() &&
+                 (!Desc.hasUnmodeledSideEffects() || IsCarry());
   if (IsPlain &&
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
     return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
@@ -222,7 +224,7 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
 bool PlanOperandChecks::isModifier(uint32_t OperandNumber,
                                    const MCInstrDesc &Desc,
                                    int64_t Value) const {
-  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  StringRef Name = nameOf(Desc.getOpcode());
   unsigned FromEnd = Desc.getNumOperands() - OperandNumber;
   auto IsUpTo = [&](int64_t Last) { return Value >= 0 && Value <= Last; };
   // Comparisons: equal, unequal, less, at most, greater, at least; the same for
@@ -268,7 +270,7 @@ PlanOperandChecks::fitsMemoryAccess(uint32_t OperandNumber,
                 Operand.kind == ORIEL_OPERAND_FRAME_INDEX ||
                 HasBits(Snapshot.function.pointer_bits) || HasBits(32);
   // Addresses: result, base, offset. Atomic operations: the same, values.
-  StringRef Name = MF.getSubtarget().getInstrInfo()->getName(Desc.getOpcode());
+  StringRef Name = nameOf(Desc.getOpcode());
   bool IsAtomic =
       Name.starts_with("INT_PTX_ATOM") || Name.starts_with("INT_PTX_SATOM_");
   if (IsAtomic || Name.starts_with("LEA_ADDRi")) {
@@ -326,13 +328,15 @@ PlanOperandChecks::fitsMemoryAccess(uint32_t OperandNumber,
   return std::nullopt;
 }
 
-bool PlanOperandChecks::isSameAtomic(unsigned A, unsigned B) const {
+StringRef PlanOperandChecks::nameOf(unsigned Opcode) const {
+  return MF.getSubtarget().getInstrInfo()->getName(Opcode);
+}
+
+bool PlanOperandChecks::isSameCompareAndSwap(unsigned A, unsigned B) const {
   // The last part of the name says which values are immediates.
-  auto Operation = [this](unsigned Opcode) {
-    return MF.getSubtarget().getInstrInfo()->getName(Opcode).rsplit('_').first;
-  };
-  return Operation(A).starts_with("INT_PTX_ATOM_CAS_") &&
-         Operation(A) == Operation(B);
+  StringRef Operation = nameOf(A).rsplit('_').first;
+  return Operation.starts_with("INT_PTX_ATOM_CAS_") &&
+         Operation == nameOf(B).rsplit('_').first;
 }
 
 bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
@@ -353,7 +357,7 @@ bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
   // Mostly it is the operand of the instruction that this one is made of.
   if (uint32_t Source = Plan.instructions[Number].source;
       Source && (OpcodeOf(Source - 1) == Opcode ||
-                 isSameAtomic(OpcodeOf(Source - 1), Opcode))) {
+                 isSameCompareAndSwap(OpcodeOf(Source - 1), Opcode))) {
     uint32_t Same =
         Snapshot.instructions[Source - 1].first_operand + OperandNumber;
     if (Same < Snapshot.instructions[Source].first_operand &&

@@ -42,9 +42,10 @@ private:
   std::optional<bool> fitsMemoryAccess(uint32_t OperandNumber,
                                        const llvm::MCInstrDesc &Desc,
                                        const OrielOperand &Operand) const;
+  llvm::StringRef nameOf(unsigned Opcode) const;
   /// True if the two opcodes compare and swap alike, each with registers or
   /// immediates.
-  bool isSameAtomic(unsigned A, unsigned B) const;
+  bool isSameCompareAndSwap(unsigned A, unsigned B) const;
   /// True if an instruction of the input has the same operand in this position.
   bool occursInInput(uint32_t Number, uint32_t OperandNumber, unsigned Opcode,
                      const OrielOperand &Operand);

@@ -1,5 +1,4 @@
-; Constants that the phases find for instructions whose modifiers or carry LLVM describes as something else: sums of 128 bits,
-; and comparisons with exchange.
+; Constants become operands of additions with carry, here of 128 bits, and of compare-and-swap.
 
 ; RUN: %llc -oriel-profile=ptxas -oriel-verify -verify-machineinstrs %s -o - 2>&1 | FileCheck %s
 ; RUN: %llc -oriel-profile=ptxas -oriel-verify %s -o %t.ptx
