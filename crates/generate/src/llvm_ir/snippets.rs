@@ -120,6 +120,11 @@ done:
 
 ";
 
+/// Which threads an atomic operation is atomic to; without a scope, to all.
+const SCOPES: [&str; 3] = ["", " syncscope(\"block\")", " syncscope(\"device\")"];
+/// The first is not for fences.
+const ORDERINGS: [&str; 5] = ["monotonic", "acquire", "release", "acq_rel", "seq_cst"];
+
 /// Intrinsics of one 32-bit operand: how a call goes on behind the operand, and how the declaration
 /// does.
 const UNARY: [(&str, &str); 5] = [
@@ -288,19 +293,26 @@ impl<W: Write> Writer<'_, W> {
         let (ty, bytes) = self.random.pick(&[("i32", 4), ("i64", 8)]);
         let operand = self.own_load(ty, bytes)?;
         let (place, space) = self.own_place(bytes)?;
+        let scope = self.random.pick(&SCOPES);
+        let ordering = self.random.pick(&ORDERINGS);
         if self.random.percent(20) {
             let expected = self.own_load(ty, bytes)?;
+            let on_failure = self.random.pick(&["monotonic", "acquire", "seq_cst"]);
             let both = self.value(format_args!(
-                "cmpxchg ptr addrspace({space}) %t{place}, {ty} %t{expected}, {ty} %t{operand} monotonic monotonic"
+                "cmpxchg ptr addrspace({space}) %t{place}, {ty} %t{expected}, {ty} %t{operand}{scope} {ordering} {on_failure}"
             ))?;
             let before = self.value(format_args!("extractvalue {{ {ty}, i1 }} %t{both}, 0"))?;
             return self.own_store(ty, bytes, before);
+        }
+        if self.random.percent(15) {
+            let ordering = self.random.pick(&ORDERINGS[1..]);
+            writeln!(self.out, "  fence{scope} {ordering}")?;
         }
         let operation = self
             .random
             .pick(&["add", "and", "or", "xor", "min", "max", "umin", "umax", "xchg"]);
         let before = self.value(format_args!(
-            "atomicrmw {operation} ptr addrspace({space}) %t{place}, {ty} %t{operand} monotonic"
+            "atomicrmw {operation} ptr addrspace({space}) %t{place}, {ty} %t{operand}{scope} {ordering}"
         ))?;
         self.own_store(ty, bytes, before)
     }
