@@ -28,7 +28,7 @@
 //! | `program.rs`, `decode/` | a compiled program, and the compiler from Ori |
 //! | `memory.rs`, `access.rs`, `atomic.rs`, `blind.rs` | memory and accesses to it |
 //! | `threads.rs` | shuffles, votes, matches, reductions |
-//! | `uninterpreted.rs`, `thread_effects.rs`, `constraints.rs` | uninterpreted instructions |
+//! | `uninterpreted.rs`, `thread_effects.rs` | uninterpreted instructions |
 //! | `stack.rs`, `surroundings.rs`, `warp.rs`, `machine.rs` | divergent paths, a warp, the grid |
 //! | `launch/` | launch descriptions |
 //! | `described.rs` | launches from a description, and blind ones |
@@ -52,7 +52,6 @@
 mod access;
 mod atomic;
 mod blind;
-pub mod constraints;
 mod decode;
 mod described;
 mod error;
@@ -71,7 +70,6 @@ mod threads;
 mod uninterpreted;
 mod warp;
 
-pub use constraints::{Constraint, ConstraintKind, constraints};
 pub use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, FaultLocation};

@@ -24,83 +24,70 @@ const FIRST_GROUP: usize = 2;
 const KIND_MASK: u32 = 7;
 const COUNT_SHIFT: u32 = 3;
 const COUNT_MASK: u32 = (1 << 13) - 1;
-const MATCHED_SHIFT: u32 = 16;
-const MATCHED_MASK: u32 = (1 << 15) - 1;
+const DATA_SHIFT: u32 = 16;
+const DATA_MASK: u32 = (1 << 15) - 1;
 const IS_MATCHED: u32 = 1 << 31;
 
-/// Kinds of groups.
-const READ: u32 = 1;
-const WRITTEN: u32 = 2;
-const WRITTEN_EARLY: u32 = 3;
-const CLOBBERED: u32 = 4;
-const LAST_KIND: u32 = 7;
-
-/// The operand descriptions of inline assembly.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AssemblyOperands {
-    /// Results that are written early, by number.
-    early: SmallVec<[usize; 2]>,
-    /// Sources and the results that they are tied to, by number.
-    tied: SmallVec<[(usize, usize); 2]>,
+/// The kind of a group of operands, with LLVM's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssemblyGroupKind {
+    /// Registers that are read.
+    Read = 1,
+    /// Results.
+    Written = 2,
+    /// Results that are written before all sources are read.
+    WrittenEarly = 3,
+    /// Registers that the assembly overwrites.
+    Clobbered = 4,
+    /// An immediate.
+    Constant = 5,
+    /// An address.
+    Memory = 6,
+    /// A function.
+    Function = 7,
 }
 
-impl AssemblyOperands {
-    /// Reads the words. Nothing is known of other instructions, and of inline assembly with
-    /// malformed words.
-    pub fn of(function: &Function, instruction: Instruction) -> Self {
-        if !function.is_inline_assembly(instruction) {
-            return Self::default();
+impl AssemblyGroupKind {
+    fn of(word: u32) -> Option<Self> {
+        Some(match word & KIND_MASK {
+            1 => Self::Read,
+            2 => Self::Written,
+            3 => Self::WrittenEarly,
+            4 => Self::Clobbered,
+            5 => Self::Constant,
+            6 => Self::Memory,
+            7 => Self::Function,
+            _ => return None,
+        })
+    }
+
+    const fn is_written(self) -> bool {
+        matches!(self, Self::Written | Self::WrittenEarly | Self::Clobbered)
+    }
+}
+
+/// A group of operands of inline assembly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssemblyGroup {
+    /// Its kind.
+    pub kind: AssemblyGroupKind,
+    /// Its operands: numbers of results for a group that is written, of sources for the others.
+    pub operands: Range<usize>,
+    /// The results that its sources are tied to, by number; empty for most groups.
+    pub tied: Range<usize>,
+    /// LLVM's register class for a group that is not tied, numbered from one.
+    pub class: u32,
+    /// The number of the source behind the group.
+    pub end: usize,
+}
+
+impl AssemblyGroup {
+    /// Returns the number of the result that a source is tied to.
+    pub fn tied_result(&self, source: usize) -> Option<usize> {
+        if self.kind.is_written() || !self.operands.contains(&source) {
+            return None;
         }
-        Self::read(function, instruction).unwrap_or_default()
-    }
-
-    fn read(function: &Function, instruction: Instruction) -> Option<Self> {
-        let sources = function.sources(instruction);
-        let mut found = Self::default();
-        // The results of each group; empty for a group that is read.
-        let mut groups: SmallVec<[Range<usize>; 4]> = SmallVec::new();
-        let (mut number, mut results) = (FIRST_GROUP, 0);
-        while number < sources.len() {
-            // Metadata follows the groups.
-            let Some(word) = function.integer(sources.get(number)) else {
-                break;
-            };
-            let word = word as u32;
-            number += 1;
-            let count = (word >> COUNT_SHIFT & COUNT_MASK) as usize;
-            match word & KIND_MASK {
-                kind @ (WRITTEN | WRITTEN_EARLY | CLOBBERED) => {
-                    let group = results..results + count;
-                    if kind == WRITTEN_EARLY {
-                        found.early.extend(group.clone());
-                    }
-                    results = group.end;
-                    groups.push(group);
-                }
-                READ..=LAST_KIND => {
-                    if word & IS_MATCHED != 0 {
-                        let matched = groups
-                            .get((word >> MATCHED_SHIFT & MATCHED_MASK) as usize)?
-                            .clone();
-                        found.tied.extend((number..number + count).zip(matched));
-                    }
-                    groups.push(0..0);
-                    number += count;
-                }
-                _ => return None,
-            }
-        }
-        (results <= function.results(instruction).len()).then_some(found)
-    }
-
-    /// Returns the numbers of the results that are written before all sources are read.
-    pub fn early(&self) -> impl Iterator<Item = usize> + '_ {
-        self.early.iter().copied()
-    }
-
-    /// True if a source is tied to a result.
-    pub fn is_tied(&self, source: usize, result: usize) -> bool {
-        self.tied.contains(&(source, result))
+        self.tied.clone().nth(source - self.operands.start)
     }
 }
 
@@ -129,21 +116,90 @@ impl Function {
                 .any(|result| result.as_register() == Some(register))
     }
 
+    /// Returns the groups of operands of inline assembly, in order. `None` for other instructions,
+    /// and if the words are malformed.
+    pub fn assembly_groups(&self, instruction: Instruction) -> Option<SmallVec<[AssemblyGroup; 4]>> {
+        if !self.is_inline_assembly(instruction) {
+            return None;
+        }
+        let sources = self.sources(instruction);
+        let mut groups: SmallVec<[AssemblyGroup; 4]> = SmallVec::new();
+        let (mut source, mut result) = (FIRST_GROUP, 0);
+        while source < sources.len() {
+            // Metadata and implicit operands follow the groups.
+            let Some(word) = self.integer(sources.get(source)) else {
+                break;
+            };
+            let word = word as u32;
+            let kind = AssemblyGroupKind::of(word)?;
+            let count = (word >> COUNT_SHIFT & COUNT_MASK) as usize;
+            let data = word >> DATA_SHIFT & DATA_MASK;
+            source += 1;
+            let next = if kind.is_written() {
+                &mut result
+            } else {
+                &mut source
+            };
+            let operands = *next..*next + count;
+            *next = operands.end;
+            let matched = match word & IS_MATCHED != 0 && !kind.is_written() {
+                true => Some(groups.get(data as usize)?),
+                false => None,
+            };
+            let tied = matched
+                .filter(|group| group.kind.is_written())
+                .map_or(0..0, |group| group.operands.clone());
+            groups.push(AssemblyGroup {
+                kind,
+                operands,
+                tied,
+                class: data,
+                end: source,
+            });
+        }
+        (source <= sources.len() && result <= self.results(instruction).len()).then_some(groups)
+    }
+
+    /// Returns the sources of inline assembly that a result may overwrite before they are read, by
+    /// number: those in the register of a result that is written early, unless they are tied to it.
+    /// If the words are malformed, any source in the register of a result counts.
+    pub fn clobbered_sources(&self, instruction: Instruction) -> SmallVec<[usize; 2]> {
+        if !self.is_inline_assembly(instruction) {
+            return SmallVec::new();
+        }
+        let results = self.results(instruction);
+        let groups = self.assembly_groups(instruction);
+        let may_overwrite = |source: usize, result: usize| match &groups {
+            Some(groups) => {
+                let is_early = |group: &AssemblyGroup| {
+                    group.kind == AssemblyGroupKind::WrittenEarly && group.operands.contains(&result)
+                };
+                let is_tied = |group: &AssemblyGroup| group.tied_result(source) == Some(result);
+                groups.iter().any(is_early) && !groups.iter().any(is_tied)
+            }
+            None => true,
+        };
+        let is_clobbered = |&source: &usize| {
+            let register = self.source(instruction, source).as_register();
+            register.is_some()
+                && results
+                    .iter()
+                    .enumerate()
+                    .any(|(number, result)| result.as_register() == register && may_overwrite(source, number))
+        };
+        (0..self.sources(instruction).len())
+            .filter(is_clobbered)
+            .collect()
+    }
+
     /// Returns a result of inline assembly that is written early and shares its register with a
     /// source that is not tied to it.
     pub(super) fn early_clobber_problem(&self, instruction: Instruction) -> Option<Register> {
-        let operands = AssemblyOperands::of(self, instruction);
-        let results = self.results(instruction);
-        operands.early().find_map(|number| {
-            let register = results.get(number).as_register()?;
-            let mut sources = self.sources(instruction).iter().enumerate();
-            let is_shared = sources.any(|(source, operand)| {
-                operand.as_register() == Some(register)
-                    && !operand.is_undefined()
-                    && !operands.is_tied(source, number)
-            });
-            is_shared.then_some(register)
-        })
+        // Nothing is known of malformed words.
+        self.assembly_groups(instruction)?;
+        let clobbered = self.clobbered_sources(instruction).into_iter();
+        let mut sources = clobbered.map(|number| self.source(instruction, number));
+        sources.find(|source| !source.is_undefined())?.as_register()
     }
 }
 
@@ -167,10 +223,10 @@ mod tests {
     /// One register is written, one written early, one read; one that matches the first group is
     /// read.
     const WORDS: [u32; 4] = [
-        WRITTEN | 1 << COUNT_SHIFT,
-        WRITTEN_EARLY | 1 << COUNT_SHIFT,
-        READ | 1 << COUNT_SHIFT,
-        READ | 1 << COUNT_SHIFT | IS_MATCHED,
+        AssemblyGroupKind::Written as u32 | 1 << COUNT_SHIFT,
+        AssemblyGroupKind::WrittenEarly as u32 | 1 << COUNT_SHIFT,
+        AssemblyGroupKind::Read as u32 | 1 << COUNT_SHIFT,
+        AssemblyGroupKind::Read as u32 | 1 << COUNT_SHIFT | IS_MATCHED,
     ];
 
     #[test]
@@ -179,9 +235,23 @@ mod tests {
         let (function, instruction) = assembly(&format!(
             "%2, %3:R32 = ASM machine(0, 0), 1, {written}, {early}, {matched}, %2, {read}, %1"
         ));
-        let operands = AssemblyOperands::of(&function, instruction);
-        assert_eq!(operands.early().collect::<Vec<_>>(), [1]);
-        assert!(operands.is_tied(5, 0) && !operands.is_tied(5, 1) && !operands.is_tied(7, 0));
+        let groups = function
+            .assembly_groups(instruction)
+            .expect("the words are well formed");
+        let described = groups
+            .iter()
+            .map(|group| (group.kind, group.operands.clone(), group.end));
+        assert_eq!(
+            described.collect::<Vec<_>>(),
+            [
+                (AssemblyGroupKind::Written, 0..1, 3),
+                (AssemblyGroupKind::WrittenEarly, 1..2, 4),
+                (AssemblyGroupKind::Read, 5..6, 6),
+                (AssemblyGroupKind::Read, 7..8, 8),
+            ]
+        );
+        assert_eq!(groups[2].tied_result(5), Some(0));
+        assert_eq!(groups[3].tied_result(7), None);
         assert!(
             [2, 3]
                 .map(Register::from_u32)
@@ -218,6 +288,21 @@ mod tests {
                 &[]
             };
             assert_eq!(kinds, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn malformed_words_clobber_every_source_in_the_register_of_a_result() {
+        let [written, _, read, matched] = WORDS;
+        // No kind; more sources than there are; a group that does not come before.
+        for words in [
+            format!("{written}, 8, %1"),
+            format!("{written}, {}, %1", read + (1 << COUNT_SHIFT)),
+            format!("{matched}, %1"),
+        ] {
+            let (function, instruction) = assembly(&format!("%1 = ASM machine(0, 0), 1, {words}"));
+            assert_eq!(function.assembly_groups(instruction), None, "{words}");
+            assert_eq!(function.clobbered_sources(instruction).len(), 1, "{words}");
         }
     }
 }

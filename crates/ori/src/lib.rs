@@ -31,7 +31,7 @@
 //! | `register_sets.rs` | live registers of all files at a point; pressure |
 //! | `divergence.rs` | values that are equal in all lanes of a warp |
 //! | `effects.rs` | memory that instructions read and write, and effects whose order matters |
-//! | `inline_assembly.rs` | early-clobber and tied operands of inline assembly |
+//! | `inline_assembly.rs` | groups of operands of inline assembly; early-clobber results, tied sources |
 //! | `memory_versions.rs` | the writes that a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | the table of operations |
 //! | `builder.rs` | appends instructions |
@@ -86,7 +86,7 @@ pub use function::{
     AccessId, Constant, Function, FunctionInfo, Instruction, InstructionFlags, Instructions, MachineOpcode,
     MemoryAccess, OperandIter, Operands, References, RegisterData, RegisterFile, Special, StackObject,
 };
-pub use inline_assembly::AssemblyOperands;
+pub use inline_assembly::{AssemblyGroup, AssemblyGroupKind};
 pub use lexer::{ParseError, TextPosition};
 
 pub use constraints::{Expected, Role};

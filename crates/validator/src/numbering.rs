@@ -13,7 +13,7 @@ mod execute;
 mod joins;
 mod stack;
 
-use super::effects::{Chains, clobbered_inputs, is_convergent, may_not_return, touches, written_by_store};
+use super::effects::{Chains, is_convergent, may_not_return, touches, written_by_store};
 use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
 use super::related::{Node, PairEnd, Related};

@@ -1,11 +1,10 @@
 //! Inline assembly, and opcodes without a meaning in Ori.
 
 use super::*;
-use crate::constraints::{Constraint, ConstraintKind, constraints};
 use crate::thread_effects::{mix, mix_text};
 use crate::uninterpreted::{Cells, Uninterpreted};
 use oriel_engine::snapshot::abi::OpcodeFlags;
-use oriel_ori::InstructionFlags;
+use oriel_ori::{AssemblyGroup, AssemblyGroupKind, InstructionFlags};
 
 impl Compiler<'_> {
     /// Returns a hash that identifies a fence, an atomic operation or an access with an ordering.
@@ -49,9 +48,8 @@ impl Compiler<'_> {
         for result in self.function.results(self.current) {
             what.results.extend(self.cells(result));
         }
-        let constraints = constraints(self.function, self.current);
-        match constraints {
-            Some(constraints) => self.read_assembly(&constraints, &mut what)?,
+        match self.function.assembly_groups(self.current) {
+            Some(groups) => self.read_assembly(&groups, &mut what)?,
             None => {
                 for source in self.function.sources(self.current) {
                     self.read_operand(source, None, &mut what)?;
@@ -68,7 +66,7 @@ impl Compiler<'_> {
 
     fn read_assembly(
         &mut self,
-        constraints: &[Constraint],
+        groups: &[AssemblyGroup],
         what: &mut Uninterpreted,
     ) -> Result<(), Unsupported> {
         let sources: Vec<Operand> = self.function.sources(self.current).iter().collect();
@@ -78,32 +76,33 @@ impl Compiler<'_> {
         }
         // In the late form, a tied input has the register of its result.
         let is_late = self.function.info.flags.contains(FunctionFlags::NO_PHIS);
-        for constraint in constraints {
-            let (kind, count) = (constraint.kind as u64, constraint.operands.len() as u64);
+        for group in groups {
+            let (kind, count) = (group.kind as u64, group.operands.len() as u64);
             what.identity = mix(what.identity, kind << 32 | count);
-            match constraint.kind {
-                ConstraintKind::Result => continue,
-                ConstraintKind::EarlyResult => {
-                    let early = results[constraint.operands.clone()].iter();
+            match group.kind {
+                AssemblyGroupKind::Written | AssemblyGroupKind::Clobbered => continue,
+                AssemblyGroupKind::WrittenEarly => {
+                    let early = results[group.operands.clone()].iter();
                     what.early.extend(early.filter_map(|&result| self.cells(result)));
                     continue;
                 }
                 _ => {}
             }
-            for (number, &source) in sources[constraint.operands.clone()].iter().enumerate() {
-                let tied = constraint.tied.and_then(|first| results.get(first + number));
+            for number in group.operands.clone() {
+                let source = sources[number];
+                let tied = group.tied_result(number).map(|result| results[result]);
                 let bits = match tied {
-                    Some(&result) => self.cells(result).map(|cells| cells.bits),
-                    None => constraint.register_bits(),
+                    Some(result) => self.cells(result).map(|cells| cells.bits),
+                    None => register_bits(group),
                 };
                 let source = match tied {
-                    Some(&result) if is_late && !source.is_undefined() => result,
+                    Some(result) if is_late && !source.is_undefined() => result,
                     _ => source,
                 };
                 self.read_operand(source, bits, what)?;
             }
         }
-        let end = constraints.last().map_or(2, |last| last.end);
+        let end = groups.last().map_or(2, |last| last.end);
         for &source in sources.iter().skip(end) {
             self.read_operand(source, None, what)?;
         }
@@ -173,5 +172,18 @@ impl Compiler<'_> {
             OperandKind::Target(_) | OperandKind::FallThrough(_) | OperandKind::None => {}
         }
         Ok(())
+    }
+}
+
+/// Returns the bits of each register of a group, if it reads any.
+fn register_bits(group: &AssemblyGroup) -> Option<u32> {
+    match (group.kind, group.class) {
+        (AssemblyGroupKind::Memory, _) => Some(64),
+        (AssemblyGroupKind::Read, 1) => Some(1),
+        (AssemblyGroupKind::Read, 2) => Some(16),
+        (AssemblyGroupKind::Read, 6) => Some(64),
+        (AssemblyGroupKind::Read, 7) => Some(128),
+        (AssemblyGroupKind::Read, _) => Some(32),
+        _ => None,
     }
 }

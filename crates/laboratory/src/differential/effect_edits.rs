@@ -2,10 +2,9 @@
 
 use super::edits::{before, depends, move_above, replace_by_copy, type_of};
 use oriel_engine::snapshot::abi::{OpcodeFlags, Stage};
-use oriel_interpreter::{ConstraintKind, constraints};
 use oriel_ori::{
-    AddressSpace, Constant, Function, Instruction, InstructionBuilder, Operand, OperandKind, Operation,
-    OperationFlags, Ordering, Position, Scope,
+    AddressSpace, AssemblyGroupKind, Constant, Function, Instruction, InstructionBuilder, Operand,
+    OperandKind, Operation, OperationFlags, Ordering, Position, Scope,
 };
 
 /// True for inline assembly, or an opaque opcode, with effects besides its results.
@@ -101,11 +100,11 @@ pub(super) fn drop_effect(function: &mut Function, instruction: Instruction) -> 
 
 /// Returns the register sources of inline assembly that it does not share with results.
 fn inputs(function: &Function, instruction: Instruction) -> Vec<usize> {
-    let constraints = constraints(function, instruction).unwrap_or_default();
-    let plain = constraints
-        .iter()
-        .filter(|it| it.kind == ConstraintKind::Input && it.tied.is_none());
-    let numbers = plain.flat_map(|it| it.operands.clone());
+    let groups = function.assembly_groups(instruction).unwrap_or_default();
+    let plain = groups
+        .into_iter()
+        .filter(|it| it.kind == AssemblyGroupKind::Read && it.tied.is_empty());
+    let numbers = plain.flat_map(|it| it.operands);
     let is_register = |&number: &usize| function.source(instruction, number).as_register().is_some();
     numbers.filter(is_register).collect()
 }
@@ -114,11 +113,11 @@ pub(super) fn violate_early_clobber(function: &mut Function, instruction: Instru
     if function.info.stage != Stage::Late {
         return false;
     }
-    let all = constraints(function, instruction).unwrap_or_default();
-    let early = all
-        .iter()
-        .filter(|it| it.kind == ConstraintKind::EarlyResult)
-        .flat_map(|it| it.operands.clone());
+    let groups = function.assembly_groups(instruction).unwrap_or_default();
+    let early = groups
+        .into_iter()
+        .filter(|it| it.kind == AssemblyGroupKind::WrittenEarly)
+        .flat_map(|it| it.operands);
     for number in early.collect::<Vec<_>>() {
         let result = function.result(instruction, number);
         let Some(register) = result.as_register() else {

@@ -32,12 +32,10 @@ impl NumberingPass<'_, '_> {
         let mut sources: SmallVec<[Value; 8]> = (0..function.sources(instruction).len())
             .map(|number| self.source(side, instruction, number))
             .collect();
-        if operation == Operation::InlineAsm {
-            for number in clobbered_inputs(function, instruction) {
-                // The assembly reads one of its own results there, and it is not known which.
-                let width = self.values.width(sources[number]);
-                sources[number] = self.unknown(width);
-            }
+        for number in function.clobbered_sources(instruction) {
+            // The assembly reads one of its own results there, and it is not known which.
+            let width = self.values.width(sources[number]);
+            sources[number] = self.unknown(width);
         }
         if touched.is_nothing() && !operation.is_opaque() {
             return self.compute(side, instruction, &sources);
