@@ -13,11 +13,11 @@ use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::snapshot::abi::{
-    Access, BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionFlags, FunctionRecord, InstructionRecord,
-    OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterClassRecord, RegisterFile,
-    RegisterFlags, RegisterOperandRecord, RegisterRecord,
+    ABI_VERSION, Access, BlockRecord, ChainedOperandRecord, EdgeRecord, FunctionFlags, FunctionRecord,
+    InstructionRecord, OpcodeFlags, OpcodeRecord, OperandFlags, OperandKind, OperandRecord,
+    RegisterClassRecord, RegisterFile, RegisterFlags, RegisterOperandRecord, RegisterRecord,
 };
-use crate::snapshot::{Snapshot, SnapshotArrays};
+use crate::snapshot::{OwnedSnapshot, Snapshot};
 
 /// Opcodes of test functions.
 pub const PLAIN: u32 = 0;
@@ -31,16 +31,7 @@ pub const COPY: u32 = 3;
 /// A test function under construction.
 #[derive(Clone, Debug, Default)]
 pub struct TestFunction {
-    function: FunctionRecord,
-    blocks: Vec<BlockRecord>,
-    edges: Vec<EdgeRecord>,
-    predecessors: Vec<u32>,
-    instructions: Vec<InstructionRecord>,
-    operands: Vec<OperandRecord>,
-    registers: Vec<RegisterRecord>,
-    chained: Vec<ChainedOperandRecord>,
-    classes: Vec<RegisterClassRecord>,
-    opcodes: Vec<OpcodeRecord>,
+    arrays: OwnedSnapshot,
 }
 
 /// Creates a register operand that is written.
@@ -84,83 +75,86 @@ impl TestFunction {
             flags: flags.bits(),
             ..OpcodeRecord::default()
         };
-        let mut function = Self {
-            classes: vec![
-                class(32, RegisterFile::General),
-                class(1, RegisterFile::Predicate),
-                class(64, RegisterFile::General),
-                class(128, RegisterFile::General),
-                class(16, RegisterFile::General),
-                class(64, RegisterFile::Special),
-            ],
-            opcodes: [
-                OpcodeFlags::empty(),
-                OpcodeFlags::PHI,
-                OpcodeFlags::DEBUG,
-                OpcodeFlags::COPY,
-            ]
-            .map(opcode)
-            .into(),
-            ..Self::default()
+        let register_classes = vec![
+            class(32, RegisterFile::General),
+            class(1, RegisterFile::Predicate),
+            class(64, RegisterFile::General),
+            class(128, RegisterFile::General),
+            class(16, RegisterFile::General),
+            class(64, RegisterFile::Special),
+        ];
+        let registers = (0..registers).map(|register| RegisterRecord {
+            register_class: (register % register_classes.len()) as u16,
+            flags: 0,
+        });
+        let opcodes = [
+            OpcodeFlags::empty(),
+            OpcodeFlags::PHI,
+            OpcodeFlags::DEBUG,
+            OpcodeFlags::COPY,
+        ];
+        let arrays = OwnedSnapshot {
+            function: FunctionRecord {
+                abi_version: ABI_VERSION,
+                ..FunctionRecord::default()
+            },
+            registers: registers.collect(),
+            opcodes: opcodes.map(opcode).into(),
+            register_classes,
+            ..OwnedSnapshot::default()
         };
-        function.function.abi_version = crate::snapshot::abi::ABI_VERSION;
-        let classes = function.classes.len();
-        function.registers = (0..registers)
-            .map(|register| RegisterRecord {
-                register_class: (register % classes) as u16,
-                flags: 0,
-            })
-            .collect();
-        function
+        Self { arrays }
     }
 
     /// Says that no register is defined twice.
     pub fn mark_ssa(&mut self) {
-        self.function.flags |= FunctionFlags::SSA.bits();
+        self.arrays.function.flags |= FunctionFlags::SSA.bits();
     }
 
     /// Begins a block with these successors.
     pub fn block(&mut self, successors: &[u32]) {
-        self.blocks.push(BlockRecord {
-            first_instruction: self.instructions.len() as u32,
-            first_successor: self.edges.len() as u32,
-            number: self.blocks.len() as u32,
+        self.arrays.blocks.push(BlockRecord {
+            first_instruction: self.arrays.instructions.len() as u32,
+            first_successor: self.arrays.edges.len() as u32,
+            number: self.arrays.blocks.len() as u32,
             ..BlockRecord::default()
         });
-        self.edges.extend(successors.iter().map(|&block| EdgeRecord {
-            block,
-            probability: 0,
-        }));
+        self.arrays
+            .edges
+            .extend(successors.iter().map(|&block| EdgeRecord {
+                block,
+                probability: 0,
+            }));
     }
 
     /// Adds an instruction to the last block.
     pub fn instruction(&mut self, opcode: u32, operands: &[OperandRecord]) {
-        self.instructions.push(InstructionRecord {
+        self.arrays.instructions.push(InstructionRecord {
             opcode,
-            first_operand: self.operands.len() as u32,
+            first_operand: self.arrays.operands.len() as u32,
             ..InstructionRecord::default()
         });
-        self.operands.extend_from_slice(operands);
+        self.arrays.operands.extend_from_slice(operands);
     }
 
     /// Adds the sentinels, the lists of predecessors and the operand lists of registers with
     /// several definitions; `shuffle` gives their order.
     pub fn finish(mut self, mut shuffle: impl FnMut() -> u64) -> Self {
-        self.blocks.push(BlockRecord {
-            first_instruction: self.instructions.len() as u32,
-            first_successor: self.edges.len() as u32,
-            first_predecessor: self.predecessors.len() as u32,
+        self.arrays.blocks.push(BlockRecord {
+            first_instruction: self.arrays.instructions.len() as u32,
+            first_successor: self.arrays.edges.len() as u32,
+            first_predecessor: self.arrays.predecessors.len() as u32,
             ..BlockRecord::default()
         });
-        self.instructions.push(InstructionRecord {
-            first_operand: self.operands.len() as u32,
+        self.arrays.instructions.push(InstructionRecord {
+            first_operand: self.arrays.operands.len() as u32,
             ..InstructionRecord::default()
         });
-        if self.predecessors.is_empty() {
+        if self.arrays.predecessors.is_empty() {
             self.list_predecessors(&mut shuffle);
         }
-        let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.registers.len()];
-        let mut definitions = vec![0; self.registers.len()];
+        let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.arrays.registers.len()];
+        let mut definitions = vec![0; self.arrays.registers.len()];
         for (position, operand) in self.register_operands().iter().enumerate() {
             if operand.access() == Access::FromBlock {
                 continue;
@@ -173,9 +167,9 @@ impl TestFunction {
         }
         for (register, mut places) in places.into_iter().enumerate() {
             if definitions[register] > 1 {
-                self.registers[register].flags |= RegisterFlags::CHAINED.bits();
+                self.arrays.registers[register].flags |= RegisterFlags::CHAINED.bits();
                 places.sort_by_cached_key(|_| shuffle());
-                self.chained.extend(places);
+                self.arrays.chained_operands.extend(places);
             }
         }
         self
@@ -189,16 +183,10 @@ impl TestFunction {
     }
 
     fn list_predecessors(&mut self, mut shuffle: impl FnMut() -> u64) {
-        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); self.blocks.len()];
-        for (source, pair) in self.blocks.windows(2).enumerate() {
-            for edge in &self.edges[pair[0].first_successor as usize..pair[1].first_successor as usize] {
-                lists[edge.block as usize].push(source as u32);
-            }
-        }
-        for (record, mut list) in self.blocks.iter_mut().zip(lists) {
-            record.first_predecessor = self.predecessors.len() as u32;
-            list.sort_by_cached_key(|_| shuffle());
-            self.predecessors.extend(list);
+        self.arrays.list_predecessors();
+        for pair in self.arrays.blocks.windows(2) {
+            let list = pair[0].first_predecessor as usize..pair[1].first_predecessor as usize;
+            self.arrays.predecessors[list].sort_by_cached_key(|_| shuffle());
         }
     }
 
@@ -206,12 +194,13 @@ impl TestFunction {
     /// positions.
     pub fn permuted(&self, order: &[usize]) -> Self {
         let mut result = self.clone();
-        result.instructions.clear();
-        result.operands.clear();
+        result.arrays.instructions.clear();
+        result.arrays.operands.clear();
         for &old in order {
-            let record = self.instructions[old];
-            let operands = record.first_operand as usize..self.instructions[old + 1].first_operand as usize;
-            result.instruction(record.opcode, &self.operands[operands]);
+            let record = self.arrays.instructions[old];
+            let operands =
+                record.first_operand as usize..self.arrays.instructions[old + 1].first_operand as usize;
+            result.instruction(record.opcode, &self.arrays.operands[operands]);
         }
         result.instruction(PLAIN, &[]);
         // Instructions bring their register operands along, in order.
@@ -223,7 +212,7 @@ impl TestFunction {
         for (position, &old) in order.iter().enumerate() {
             new_position[old] = Instruction::new(position);
         }
-        for place in &mut result.chained {
+        for place in &mut result.arrays.chained_operands {
             let position = place.register_operand as usize;
             let instruction = before[position].instruction();
             let number = position - first(&before, instruction);
@@ -236,17 +225,21 @@ impl TestFunction {
     /// Changes register operands in place. Definitions must stay definitions.
     pub fn change_operands(&mut self, mut change: impl FnMut(&mut OperandRecord)) {
         let is_register = |operand: &&mut OperandRecord| operand.kind == OperandKind::Register as u8;
-        self.operands.iter_mut().filter(is_register).for_each(&mut change);
+        self.arrays
+            .operands
+            .iter_mut()
+            .filter(is_register)
+            .for_each(&mut change);
     }
 
     /// Recomputes which registers have several definitions, after operands were changed.
     fn relist(mut self) -> Self {
-        self.blocks.pop();
-        self.instructions.pop();
-        for register in &mut self.registers {
+        self.arrays.blocks.pop();
+        self.arrays.instructions.pop();
+        for register in &mut self.arrays.registers {
             register.flags = 0;
         }
-        self.chained.clear();
+        self.arrays.chained_operands.clear();
         self.finish(|| 0)
     }
 
@@ -260,18 +253,19 @@ impl TestFunction {
         indexes: &SlotIndexes,
     ) -> Self {
         let mut result = self.clone();
-        result
-            .registers
-            .resize(registers.max(self.registers.len()), RegisterRecord::default());
+        result.arrays.registers.resize(
+            registers.max(self.arrays.registers.len()),
+            RegisterRecord::default(),
+        );
         for instruction in self.snapshot().instructions() {
             if !indexes.has_index(instruction) {
                 continue;
             }
             let number = indexes.instruction_index(instruction).number();
-            let first = self.instructions[instruction.index()].first_operand as usize;
-            let last = self.instructions[instruction.index() + 1].first_operand as usize;
-            let records = &self.operands[first..last];
-            let is_phi = self.instructions[instruction.index()].opcode == PHI;
+            let first = self.arrays.instructions[instruction.index()].first_operand as usize;
+            let last = self.arrays.instructions[instruction.index() + 1].first_operand as usize;
+            let records = &self.arrays.operands[first..last];
+            let is_phi = self.arrays.instructions[instruction.index()].opcode == PHI;
             for (place, record) in records.iter().enumerate() {
                 if record.kind != OperandKind::Register as u8 || record.index != register.as_u32() {
                     continue;
@@ -286,7 +280,7 @@ impl TestFunction {
                     None
                 };
                 if let Some(owner) = owner {
-                    result.operands[first + place].index = owner.as_u32();
+                    result.arrays.operands[first + place].index = owner.as_u32();
                 }
             }
         }
@@ -296,11 +290,11 @@ impl TestFunction {
     /// Returns the function without the copy `instruction`, with `source` renamed to `result`.
     pub fn joined(&self, result: Register, source: Register, instruction: Instruction) -> Self {
         let mut joined = self.clone();
-        let first = self.instructions[instruction.index()].first_operand as usize;
-        for operand in &mut joined.operands[first..first + 2] {
+        let first = self.arrays.instructions[instruction.index()].first_operand as usize;
+        for operand in &mut joined.arrays.operands[first..first + 2] {
             operand.kind = OperandKind::Immediate as u8;
         }
-        joined.instructions[instruction.index()].opcode = PLAIN;
+        joined.arrays.instructions[instruction.index()].opcode = PLAIN;
         joined.change_operands(|operand| {
             if operand.index == source.as_u32() {
                 operand.index = result.as_u32();
@@ -311,26 +305,6 @@ impl TestFunction {
 
     /// Returns a view of the function.
     pub fn snapshot(&self) -> Snapshot<'_> {
-        Snapshot::new(SnapshotArrays {
-            function: &self.function,
-            blocks: &self.blocks,
-            edges: &self.edges,
-            predecessors: &self.predecessors,
-            instructions: &self.instructions,
-            operands: &self.operands,
-            register_operands: None,
-            memory_operands: &[],
-            registers: &self.registers,
-            chained_operands: &self.chained,
-            register_classes: &self.classes,
-            opcodes: &self.opcodes,
-            constants: &[],
-            symbols: &[],
-            frame_objects: &[],
-            physical_registers: &[],
-            locations: &[],
-            variables: &[],
-            strings: &[],
-        })
+        self.arrays.view()
     }
 }

@@ -40,7 +40,7 @@ impl Kernel {
                 function.instruction(*opcode, operands);
             }
         }
-        for register in &mut function.registers {
+        for register in &mut function.arrays.registers {
             register.register_class = u16::from(kernel.random.chance(5));
         }
         function.finish(|| 0)
