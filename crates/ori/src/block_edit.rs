@@ -416,37 +416,9 @@ impl Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FunctionInfo, RegisterFile};
+    use crate::RegisterFile;
+    use crate::graph_function::function;
     use oriel_engine::entity::{EntityRef, Register};
-    use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
-
-    /// Builds a function of `blocks` blocks; each list of edges becomes the block's terminator.
-    fn function(edges: &[&[usize]]) -> (Function, Register) {
-        let mut function = Function::new(FunctionInfo {
-            name: "graph".to_owned(),
-            stage: Stage::Ssa,
-            sm: 80,
-            flags: FunctionFlags::KERNEL,
-            entry_frequency: 0,
-        });
-        let predicate = function.create_register(RegisterFile::P, 1, None);
-        let blocks: Vec<Block> = edges.iter().map(|_| function.create_block(None)).collect();
-        for (&block, targets) in blocks.iter().zip(edges) {
-            function.place_block(block, None);
-            let terminator = match targets {
-                [] => InstructionBuilder::new(Operation::Ret, DataType::None),
-                [only] => InstructionBuilder::new(Operation::Bra, DataType::None)
-                    .source(Operand::target(blocks[*only])),
-                [taken, other] => InstructionBuilder::new(Operation::Bra, DataType::None)
-                    .source(Operand::predicate(predicate))
-                    .source(Operand::target(blocks[*taken]))
-                    .source(Operand::fall_through(blocks[*other])),
-                _ => unreachable!("a branch has two targets at most"),
-            };
-            function.insert(Position::End(block), terminator);
-        }
-        (function, predicate)
-    }
 
     fn phi(function: &mut Function, block: usize, values: &[(Register, usize)]) -> (Instruction, Register) {
         let result = function.create_register(RegisterFile::R, 32, None);
@@ -469,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_split_moves_the_edges_to_the_new_block() {
-        let (mut function, _) = function(&[&[1, 2], &[2], &[]]);
+        let mut function = function(&[&[1, 2], &[2], &[]]);
         let a = function.create_register(RegisterFile::R, 32, None);
         let (phi, _) = phi(&mut function, 2, &[(a, 0), (a, 1)]);
         let terminator = function.terminator(Block::new(0)).unwrap();
@@ -483,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_split_edge_has_a_block_of_its_own() {
-        let (mut function, _) = function(&[&[2, 1], &[2], &[]]);
+        let mut function = function(&[&[2, 1], &[2], &[]]);
         let a = function.create_register(RegisterFile::R, 32, None);
         let (phi, _) = phi(&mut function, 2, &[(a, 0), (a, 1)]);
         let new = function.split_edge(Block::new(0), Block::new(2)).unwrap();
@@ -497,7 +469,7 @@ mod tests {
 
     #[test]
     fn merging_takes_the_value_of_the_only_predecessor() {
-        let (mut function, _) = function(&[&[1], &[2, 3], &[3], &[]]);
+        let mut function = function(&[&[1], &[2, 3], &[3], &[]]);
         let a = function.create_register(RegisterFile::R, 32, None);
         let (_, value) = phi(&mut function, 1, &[(a, 0)]);
         let (last, _) = phi(&mut function, 3, &[(value, 1), (a, 2)]);
@@ -514,7 +486,7 @@ mod tests {
 
     #[test]
     fn unreachable_blocks_take_their_phi_values_along() {
-        let (mut function, _) = function(&[&[3], &[2, 3], &[1], &[]]);
+        let mut function = function(&[&[3], &[2, 3], &[1], &[]]);
         let a = function.create_register(RegisterFile::R, 32, None);
         let (phi, _) = phi(&mut function, 3, &[(a, 0), (a, 1)]);
         assert_eq!(function.remove_unreachable_blocks(), 2);
@@ -525,7 +497,9 @@ mod tests {
 
     #[test]
     fn a_branch_that_is_no_longer_conditional_loses_an_edge() {
-        let (mut function, predicate) = function(&[&[1, 2], &[2], &[]]);
+        let mut function = function(&[&[1, 2], &[2], &[]]);
+        let branch = function.terminator(Block::new(0)).unwrap();
+        let predicate = function.source(branch, 0).as_register().unwrap();
         let a = function.create_register(RegisterFile::R, 32, None);
         let (phi, _) = phi(&mut function, 2, &[(a, 0), (a, 1)]);
         function.make_unconditional(Block::new(0), Block::new(1)).unwrap();

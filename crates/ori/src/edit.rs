@@ -411,19 +411,12 @@ impl Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FunctionInfo, OperandKind, RegisterFile};
-    use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
+    use crate::graph_function::empty_function;
+    use crate::{OperandKind, RegisterFile};
 
     fn function() -> (Function, Block) {
-        let mut function = Function::new(FunctionInfo {
-            name: "test".to_owned(),
-            stage: Stage::Ssa,
-            sm: 80,
-            flags: FunctionFlags::KERNEL,
-            entry_frequency: 0,
-        });
-        let block = function.create_block(None);
-        function.place_block(block, None);
+        let function = empty_function(1);
+        let block = function.entry();
         (function, block)
     }
 

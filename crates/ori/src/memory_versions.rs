@@ -155,12 +155,11 @@ fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; Memo
 mod tests {
     use super::*;
     use crate::{
-        AddressSpace, DataType, FunctionInfo, InstructionBuilder, Modifiers, Operand, Operation, Position,
-        RegisterFile,
+        AddressSpace, DataType, InstructionBuilder, Modifiers, Operand, Operation, Position, RegisterFile,
+        graph_function,
     };
     use oriel_engine::entity::{EntityRef, Register};
     use oriel_engine::graph::Traversal;
-    use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
     use proptest::prelude::*;
 
     fn access(
@@ -182,8 +181,9 @@ mod tests {
         } else {
             new.source(Operand::immediate(1).unwrap())
         };
+        let terminator = function.terminator(block).unwrap();
         function.insert(
-            Position::End(block),
+            Position::Before(terminator),
             new.source(Operand::register(address)).source(offset),
         )
     }
@@ -192,40 +192,14 @@ mod tests {
     type BlockSketch = (Vec<(bool, AddressSpace)>, Vec<usize>);
 
     fn build(blocks: &[BlockSketch]) -> Function {
-        let mut function = Function::new(FunctionInfo {
-            name: "memory".to_owned(),
-            stage: Stage::Late,
-            sm: 80,
-            flags: FunctionFlags::KERNEL,
-            entry_frequency: 0,
-        });
+        let targets: Vec<&[usize]> = blocks.iter().map(|(_, targets)| targets.as_slice()).collect();
+        let mut function = graph_function::function(&targets);
         let address = function.create_register(RegisterFile::R, 64, None);
-        let predicate = function.create_register(RegisterFile::P, 1, None);
-        for _ in blocks {
-            let block = function.create_block(None);
-            function.place_block(block, None);
-        }
-        for (index, (accesses, targets)) in blocks.iter().enumerate() {
-            let block = Block::new(index);
+        for (index, (accesses, _)) in blocks.iter().enumerate() {
             for &(is_write, space) in accesses {
                 let operation = if is_write { Operation::St } else { Operation::Ld };
-                access(&mut function, block, operation, space, address);
+                access(&mut function, Block::new(index), operation, space, address);
             }
-            let mut terminator = InstructionBuilder::new(
-                if targets.is_empty() {
-                    Operation::Ret
-                } else {
-                    Operation::Bra
-                },
-                DataType::None,
-            );
-            if targets.len() > 1 {
-                terminator = terminator.source(Operand::predicate(predicate));
-            }
-            for &target in targets {
-                terminator = terminator.source(Operand::target(Block::new(target)));
-            }
-            function.insert(Position::End(block), terminator);
         }
         function
     }
