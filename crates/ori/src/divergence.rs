@@ -349,10 +349,8 @@ impl<'a> Analysis<'a> {
 
     fn mark_results(&mut self, instruction: Instruction) {
         let function = self.function;
-        for result in function.results(instruction) {
-            if let Some(register) = result.as_register() {
-                self.mark(register);
-            }
+        for register in function.result_registers(instruction) {
+            self.mark(register);
         }
         if let Some(&reader) = self.carry_readers.get(&instruction) {
             self.visit_carry_chain(reader);
@@ -493,11 +491,7 @@ impl<'a> Analysis<'a> {
             .collect();
         for &block in flow.loops.nodes(left) {
             for instruction in function.instructions(block) {
-                for register in function
-                    .results(instruction)
-                    .iter()
-                    .filter_map(Operand::as_register)
-                {
+                for register in function.result_registers(instruction) {
                     if !self.several_valued().contains(register) {
                         self.mark_uses_behind(left, register);
                     } else if !self.found.registers.contains(register)

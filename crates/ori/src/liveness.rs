@@ -330,10 +330,8 @@ fn list(
             if operation.is_debug() {
                 continue;
             }
-            for result in function.results(instruction) {
-                if let Some(register) = result.as_register() {
-                    listed.operand(register, Access::Define);
-                }
+            for register in function.result_registers(instruction) {
+                listed.operand(register, Access::Define);
             }
             let sources = function.sources(instruction);
             for (number, source) in sources.iter().enumerate() {
@@ -389,10 +387,8 @@ pub fn each_border_use(function: &Function, mut found: impl FnMut(Register, Bord
                     found(register, BorderUse::In(block));
                 }
             }
-            for result in function.results(instruction) {
-                if let Some(register) = result.as_register() {
-                    defined_in[register.index()] = block.into();
-                }
+            for register in function.result_registers(instruction) {
+                defined_in[register.index()] = block.into();
             }
         }
     }

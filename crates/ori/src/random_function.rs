@@ -263,12 +263,8 @@ impl Generator {
         }
         self.decorate(&mut new);
         self.function.insert(Position::End(block), new);
-        self.available[block.index()].extend(
-            self.function
-                .results(self.function.last(block).expect("an instruction was added"))
-                .iter()
-                .filter_map(Operand::as_register),
-        );
+        let last = self.function.last(block).expect("an instruction was added");
+        self.available[block.index()].extend(self.function.result_registers(last));
     }
 
     /// Adds inline assembly with LLVM's operands: text, properties, and a word before each
@@ -362,12 +358,7 @@ impl Generator {
         }
         self.function.insert(Position::End(block), new);
         let last = self.function.last(block).expect("an instruction was added");
-        self.available[block.index()].extend(
-            self.function
-                .results(last)
-                .iter()
-                .filter_map(Operand::as_register),
-        );
+        self.available[block.index()].extend(self.function.result_registers(last));
     }
 
     /// Chooses matching types and numbers of operands, and the number of results.

@@ -191,7 +191,7 @@ impl RegisterSets<'_> {
         if function.operation(instruction).is_debug() {
             return;
         }
-        for register in results_of(function, instruction) {
+        for register in function.result_registers(instruction) {
             self.remove(register);
         }
         used_registers(function, instruction).for_each(|register| self.insert(register));
@@ -202,9 +202,10 @@ impl RegisterSets<'_> {
     /// instruction writes it.
     pub fn units_with_results(&self, instruction: Instruction) -> Units {
         let mut units = self.units;
-        for (number, register) in results_of(self.function, instruction).enumerate() {
+        for (number, register) in self.function.result_registers(instruction).enumerate() {
             let is_again = || {
-                results_of(self.function, instruction)
+                self.function
+                    .result_registers(instruction)
                     .take(number)
                     .any(|other| other == register)
             };
@@ -214,11 +215,6 @@ impl RegisterSets<'_> {
         }
         units
     }
-}
-
-fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
-    let results = function.results(instruction).iter();
-    results.filter_map(Operand::as_register)
 }
 
 /// Returns the registers that an instruction uses at its position.

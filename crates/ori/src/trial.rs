@@ -121,8 +121,7 @@ mod tests {
     fn edit(function: &mut Function, trial: &mut Trial, random: &mut Random) {
         for &block in &function.blocks().to_vec() {
             for instruction in function.instructions(block).collect::<Vec<_>>() {
-                let results = function.results(instruction).iter();
-                let results: Vec<_> = results.filter_map(|result| result.as_register()).collect();
+                let results: Vec<_> = function.result_registers(instruction).collect();
                 let operation = function.operation(instruction);
                 if operation.is_terminator() || operation == crate::Operation::Phi || results.len() != 1 {
                     continue;

@@ -120,10 +120,8 @@ pub(super) fn walk_backward(
             dead(instruction);
             continue;
         }
-        for result in function.results(instruction) {
-            if let Some(register) = result.as_register() {
-                live.remove(register);
-            }
+        for register in function.result_registers(instruction) {
+            live.remove(register);
         }
         let sources = function.sources(instruction);
         for (number, source) in sources.iter().enumerate() {

@@ -145,15 +145,6 @@ pub(super) fn copied_register(function: &Function, instruction: Instruction) -> 
     (!source.is_modified() && kind(source_register) == kind(result_register)).then_some(source_register)
 }
 
-/// Returns the registers that an expression defines.
-pub(super) fn result_registers(
-    function: &Function,
-    instruction: Instruction,
-) -> impl Iterator<Item = Register> + '_ {
-    let results = function.results(instruction).iter();
-    results.filter_map(Operand::as_register)
-}
-
 /// Writes the words that describe an expression. `value` maps a register to its value number;
 /// `versions` are needed for loads of memory that is written.
 pub(super) fn describe(
@@ -179,11 +170,7 @@ pub(super) fn describe(
             | (modifiers.scope as u32) << 16
             | (modifiers.variant as u32) << 24,
     );
-    for register in function
-        .results(instruction)
-        .iter()
-        .filter_map(Operand::as_register)
-    {
+    for register in function.result_registers(instruction) {
         let data = function.register(register);
         let class = data.class.expand().map_or(0, |class| class.as_u32() + 1);
         words.push(data.file as u32 | u32::from(data.bits) << 8 | class << 20);

@@ -35,7 +35,7 @@
 mod classes;
 
 use super::expressions::{
-    ExpressionKind, copied_register, describe, expression_kind, result_registers, single_valued, versions_for,
+    ExpressionKind, copied_register, describe, expression_kind, single_valued, versions_for,
 };
 use super::knobs::Knob;
 use super::replacement::Replacement;
@@ -115,7 +115,7 @@ impl WorkingSet {
             && let Some(source) = copied_register(function, instruction)
         {
             if self.follows_moves {
-                let result = result_registers(function, instruction).next();
+                let result = function.result_registers(instruction).next();
                 let result = result.expect("a copy has a result");
                 self.representatives[result.index()] = self.representatives[source.index()];
             }

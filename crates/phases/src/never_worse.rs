@@ -9,8 +9,8 @@
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{
-    AddressSpace, ControlFlow, Function, Instruction, Liveness, Operand, OperandKind, Operation,
-    RegisterFile, RegisterPressure, each_border_use, units_of,
+    AddressSpace, ControlFlow, Function, Instruction, Liveness, OperandKind, Operation, RegisterFile,
+    RegisterPressure, each_border_use, units_of,
 };
 use std::rc::Rc;
 
@@ -135,10 +135,9 @@ pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool)
         }
     });
     let of_block = |&block: &Block| -> u32 {
-        let results = function
+        let registers = function
             .instructions(block)
-            .flat_map(|instruction| function.results(instruction).iter());
-        let registers = results.filter_map(Operand::as_register);
+            .flat_map(|instruction| function.result_registers(instruction));
         registers
             .filter(|&register| is_data(register) && !lives_across.contains(register))
             .map(|register| units_of(function, register))

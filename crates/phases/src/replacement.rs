@@ -4,7 +4,6 @@
 //! if the register budget has no room, the computation stays. From there on the one register
 //! replaces the other.
 
-use super::expressions::result_registers;
 use super::{PhaseContext, RemarkKind};
 use oriel_engine::entity::Register;
 use oriel_ori::analysis::PressureMap;
@@ -45,8 +44,9 @@ impl Replacement {
         instruction: Instruction,
         leader: Instruction,
     ) -> bool {
-        let pairs: SmallVec<[(Register, Register); 2]> = result_registers(function, instruction)
-            .zip(result_registers(function, leader))
+        let pairs: SmallVec<[(Register, Register); 2]> = function
+            .result_registers(instruction)
+            .zip(function.result_registers(leader))
             .filter(|&(result, _)| !function.is_unused(result))
             .collect();
         if !self.has_room(

@@ -27,7 +27,7 @@
 //! The reference gives this phase's number, its position and the knob that enables it; the method
 //! is Oriel's.
 
-use super::expressions::{ExpressionKind, describe, expression_kind, result_registers, versions_for};
+use super::expressions::{ExpressionKind, describe, expression_kind, versions_for};
 use super::knobs::Knob;
 use super::value_table::ValueTable;
 use super::{PhaseContext, PhaseResult, RemarkKind};
@@ -110,7 +110,7 @@ impl Hoisting {
                 .filter_map(|source| source.as_register())
                 .any(|source| staying.contains(source));
             if stays || !self.has_room(function, context, &flow, block, targets, &equals) {
-                staying.extend(result_registers(function, equals[0]));
+                staying.extend(function.result_registers(equals[0]));
                 continue;
             }
             let (&first, others) = equals.split_first().expect("an expression equals itself");
@@ -123,8 +123,9 @@ impl Hoisting {
             });
             function.move_to(first, Position::Before(branch));
             for &other in others {
-                let pairs: SmallVec<[(Register, Register); 2]> = result_registers(function, other)
-                    .zip(result_registers(function, first))
+                let pairs: SmallVec<[(Register, Register); 2]> = function
+                    .result_registers(other)
+                    .zip(function.result_registers(first))
                     .collect();
                 for (old, new) in pairs {
                     function.replace_uses(old, function.register_operand(new));
@@ -152,7 +153,7 @@ impl Hoisting {
             .get_or_insert_with(|| PressureMap::new(function, Rc::clone(flow), context.liveness(function)));
         let blocks = || targets.iter().copied().chain([block]);
         let budget = context.options.register_budget;
-        let results: SmallVec<[Register; 4]> = result_registers(function, equals[0]).collect();
+        let results: SmallVec<[Register; 4]> = function.result_registers(equals[0]).collect();
         let fits = blocks().all(|block| map.fits_through(function, block, &results, budget));
         if fits {
             for (block, &result) in
@@ -192,8 +193,8 @@ fn common_expressions(
                 }
                 // Each earlier target has it, and this one not yet.
                 Some(value) if table[value].len() == number => {
-                    let firsts = result_registers(function, table[value][0]);
-                    names.extend(result_registers(function, instruction).zip(firsts));
+                    let firsts = function.result_registers(table[value][0]);
+                    names.extend(function.result_registers(instruction).zip(firsts));
                     table[value].push(instruction);
                 }
                 _ => {}

@@ -333,11 +333,7 @@ impl<'a> Compiler<'a> {
     fn emit_result_checks(&mut self) {
         let Some(divergence) = self.divergence else { return };
         let function = self.function;
-        for register in function
-            .results(self.current)
-            .iter()
-            .filter_map(Operand::as_register)
-        {
+        for register in function.result_registers(self.current) {
             if divergence.is_uniform(register) {
                 self.emit_check(register);
             }

@@ -204,8 +204,7 @@ impl GraphBuilder {
                 self.depend(node, writer, DependencyKind::ReadAfterWrite);
             }
         }
-        let results = function.results(instruction);
-        for register in results.iter().filter_map(|result| result.as_register()) {
+        for register in function.result_registers(instruction) {
             let before = std::mem::take(self.registers.entry(register).or_default());
             for reader in before.readers {
                 self.depend(node, reader, DependencyKind::WriteAfterRead);
@@ -509,13 +508,7 @@ mod tests {
                 .filter_map(read_register)
                 .collect()
         };
-        let writes = |instruction| -> Vec<Register> {
-            function
-                .results(instruction)
-                .iter()
-                .filter_map(|result| result.as_register())
-                .collect()
-        };
+        let writes = |instruction| -> Vec<Register> { function.result_registers(instruction).collect() };
         let common = |a: &[Register], b: &[Register]| a.iter().any(|register| b.contains(register));
         let ordered = |instruction| {
             function.effects(instruction).intersects(

@@ -98,8 +98,8 @@ impl InterferenceGraph {
 
     fn nodes_of_results(&self, function: &Function, instruction: Instruction, into: &mut Vec<Node>) {
         into.clear();
-        let results = function.results(instruction).iter();
-        into.extend(results.filter_map(|result| self.node(result.as_register()?)));
+        let registers = function.result_registers(instruction);
+        into.extend(registers.filter_map(|register| self.node(register)));
     }
 
     /// Adds edges between registers defined at once, and between these and the registers live then.

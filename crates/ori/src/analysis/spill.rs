@@ -113,8 +113,7 @@ fn visit(
     ends: &mut SecondaryMap<Register, Option<u64>>,
 ) {
     let is_phi = function.operation(instruction) == Operation::Phi;
-    let results = function.results(instruction).iter();
-    for register in results.filter_map(|result| result.as_register()) {
+    for register in function.result_registers(instruction) {
         if let Some(end) = ends[register].take() {
             costs[register].length += behind - end;
         }

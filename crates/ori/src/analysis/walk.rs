@@ -43,10 +43,8 @@ impl<'a> BlockWalk<'a> {
                 break;
             }
             visit(instruction, &self.live);
-            for result in self.function.results(instruction) {
-                if let Some(register) = result.as_register() {
-                    self.live.remove(register);
-                }
+            for register in self.function.result_registers(instruction) {
+                self.live.remove(register);
             }
             for source in self.function.sources(instruction) {
                 if let Some(register) = read_register(source) {

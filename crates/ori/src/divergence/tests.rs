@@ -319,7 +319,7 @@ proptest! {
                     divergence.is_divergent_source(&function, instruction, number)
                 });
                 let of_operands = origin_of_results(&function, instruction) == Origin::Operands;
-                for result in function.results(instruction).iter().filter_map(Operand::as_register) {
+                for result in function.result_registers(instruction) {
                     prop_assert!(!(reads && of_operands && divergence.is_uniform(result)));
                 }
             }

@@ -24,6 +24,12 @@ impl Function {
         Operands(&self.slots.as_values_slice()[first..middle])
     }
 
+    /// Returns the registers that an instruction defines.
+    #[inline]
+    pub fn result_registers(&self, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
+        self.results(instruction).iter().filter_map(Operand::as_register)
+    }
+
     /// Returns the sources of an instruction.
     pub fn sources(&self, instruction: Instruction) -> Operands<'_> {
         let (_, middle, end) = self.operand_slots(instruction);

@@ -8,9 +8,7 @@
 use super::mode::Mode;
 use super::scope::{Leader, Scope};
 use super::scope_tree::ScopeTree;
-use crate::expressions::{
-    ExpressionKind, copied_register, describe, expression_kind, result_registers, versions_for,
-};
+use crate::expressions::{ExpressionKind, copied_register, describe, expression_kind, versions_for};
 use crate::knobs::Budget;
 use crate::value_table::ValueTable;
 use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
@@ -127,7 +125,7 @@ impl Numberer<'_> {
         if kind == ExpressionKind::Copy
             && let Some(source) = copied_register(function, instruction)
         {
-            let result = result_registers(function, instruction).next();
+            let result = function.result_registers(instruction).next();
             let result = result.expect("a copy has a result");
             numbering.values[result.index()] = numbering.values[source.index()];
             return;
@@ -151,8 +149,9 @@ impl Numberer<'_> {
             return;
         };
         let known = &mut self.table[value];
-        for (result, founding) in
-            result_registers(function, instruction).zip(result_registers(function, known.founder))
+        for (result, founding) in function
+            .result_registers(instruction)
+            .zip(function.result_registers(known.founder))
         {
             numbering.values[result.index()] = founding;
         }

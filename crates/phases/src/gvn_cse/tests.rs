@@ -1,7 +1,6 @@
 use super::*;
 use crate::expressions::{
-    ExpressionKind, copied_register, depends_on_writes, expression_kind, is_commutative, result_registers,
-    versions_for,
+    ExpressionKind, copied_register, depends_on_writes, expression_kind, is_commutative, versions_for,
 };
 use crate::testing::run_phase_with;
 use crate::{PhaseOptions, knobs::Knobs};
@@ -293,7 +292,7 @@ fn function_with_copies(seed: u64) -> Function {
             if expression_kind(&function, instruction).is_none() || is_phi || random.percent(30) {
                 continue;
             }
-            let results: Vec<Register> = result_registers(&function, instruction).collect();
+            let results: Vec<Register> = function.result_registers(instruction).collect();
             let new: Vec<Register> = results
                 .iter()
                 .map(|&result| function.create_register_like(result))
@@ -399,7 +398,8 @@ impl<'a> Naive<'a> {
         let function = self.function;
         let (left, right) = (self.expressions[left], self.expressions[right]);
         let shape = |instruction: Instruction| {
-            let results: Vec<_> = result_registers(function, instruction)
+            let results: Vec<_> = function
+                .result_registers(instruction)
                 .map(|register| function.register(register))
                 .map(|data| (data.file, data.bits))
                 .collect();

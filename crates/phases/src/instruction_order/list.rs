@@ -93,10 +93,7 @@ pub(super) fn order(
 
 /// True if it defines a register that has other definitions.
 fn redefines(function: &Function, instruction: Instruction) -> bool {
-    let mut results = function
-        .results(instruction)
-        .iter()
-        .filter_map(|result| result.as_register());
+    let mut results = function.result_registers(instruction);
     results.any(|register| function.unique_definition(register).is_none())
 }
 
@@ -173,8 +170,7 @@ impl List<'_> {
                     self.values[value].readers.push(node);
                 }
             }
-            let results = function.results(instruction).iter();
-            for register in results.filter_map(|result| result.as_register()) {
+            for register in function.result_registers(instruction) {
                 let value = new_value(&mut self.values, register, Some(node));
                 current.insert(register, value);
                 self.nodes[node].writes.push(value);

@@ -77,12 +77,7 @@ impl<'a> PeakFinder<'a> {
             if operation.is_debug() {
                 continue;
             }
-            let results = || {
-                function
-                    .results(instruction)
-                    .iter()
-                    .filter_map(|result| result.as_register())
-            };
+            let results = || function.result_registers(instruction);
             // A result without reads needs a register all the same.
             let unread: u32 = results()
                 .filter(|&register| !self.live.contains(register))

@@ -62,11 +62,7 @@ fn check_debug(before: &Function, after: &Function) {
             done.extend(old.iter().copied());
             assert!(old.iter().all(|other| new.contains(other)), "{before}\n{after}");
             for &early in new.iter().filter(|&&other| !done.contains(other)) {
-                for register in after
-                    .results(early)
-                    .iter()
-                    .filter_map(|result| result.as_register())
-                {
+                for register in after.result_registers(early) {
                     assert!(after.unique_definition(register).is_some(), "{before}\n{after}");
                 }
             }

@@ -13,7 +13,7 @@
 //! The numbers up to 28 are the reference's. Equal instructions have equal bits, so if a bit has
 //! not been met on the path from the entry, there is nothing to find.
 
-use crate::expressions::{depends_on_writes, result_registers};
+use crate::expressions::depends_on_writes;
 use oriel_engine::entity::{Block, SecondaryMap};
 use oriel_ori::{AddressSpace, Function, Instruction, Operation, RegisterFile};
 
@@ -35,7 +35,7 @@ pub(super) fn class_of(function: &Function, instruction: Instruction, hash: u32)
     let mut class =
         EXPRESSION | 1 << by_operation | 1 << (FIRST_HASH_BIT + (hash >> (u32::BITS - HASH_BITS)));
     let is_uniform = |register| function.register(register).file == RegisterFile::Ur;
-    if result_registers(function, instruction).any(is_uniform) {
+    if function.result_registers(instruction).any(is_uniform) {
         class |= UNIFORM;
     }
     if operation == Operation::Ld {

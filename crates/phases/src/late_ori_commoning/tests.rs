@@ -214,7 +214,7 @@ proptest! {
                 if expression_kind(&function, instruction).is_none() || is_phi {
                     continue;
                 }
-                let results: Vec<Register> = result_registers(&function, instruction).collect();
+                let results: Vec<Register> = function.result_registers(instruction).collect();
                 let results: Vec<Operand> = results
                     .into_iter()
                     .map(|result| {

@@ -172,10 +172,8 @@ impl AvailableCopies {
                     CopiedValue::Complement(_) => None,
                     CopiedValue::Bits(_) | CopiedValue::Special(_) => Some(held),
                 });
-                for result in function.results(instruction) {
-                    if let Some(register) = result.as_register() {
-                        local[register] = None;
-                    }
+                for register in function.result_registers(instruction) {
+                    local[register] = None;
                 }
                 let Some(held) = held else { continue };
                 let register = function.result(instruction, 0).as_register();
@@ -226,7 +224,7 @@ impl AvailableCopies {
         let [mut generated, mut killed, mut made, mut over] = [new(), new(), new(), new()];
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
-                for register in results_of(function, instruction) {
+                for register in function.result_registers(instruction) {
                     for &copy in self.at_border(&self.of_register[register]) {
                         generated.remove(block, copy);
                         killed.insert(block, copy);
@@ -293,7 +291,7 @@ impl AvailableCopies {
 
     /// Updates the state from before an instruction to behind it.
     pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
-        for register in results_of(function, instruction) {
+        for register in function.result_registers(instruction) {
             for &copy in &self.of_register[register] {
                 state.known.remove(copy);
             }
@@ -338,11 +336,6 @@ pub(super) struct State {
     pub known: EntityBitSet<CopyId>,
     /// Copies whose register was, on some path, last written by an instruction that establishes it.
     pub reaches: EntityBitSet<CopyId>,
-}
-
-fn results_of(function: &Function, instruction: Instruction) -> impl Iterator<Item = Register> + '_ {
-    let results = function.results(instruction).iter();
-    results.filter_map(Operand::as_register)
 }
 
 /// Returns the content of an instruction's result behind it.
@@ -451,8 +444,11 @@ mod tests {
                 continue;
             }
             for instruction in function.instructions(block).rev() {
-                let writes =
-                    |wanted: Register| results_of(function, instruction).any(|result| result == wanted);
+                let writes = |wanted: Register| {
+                    function
+                        .result_registers(instruction)
+                        .any(|result| result == wanted)
+                };
                 let makes = copies.made_by(instruction).contains(&id) && held.register() != Some(register);
                 let writes_register = writes(register);
                 let writes_source = held.register().is_some_and(writes);

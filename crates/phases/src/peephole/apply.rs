@@ -247,11 +247,7 @@ fn replace(function: &mut Function, change: &PlannedChange, touched: &mut Vec<In
 
 /// Notes the users of an instruction's result, which may match now.
 fn note_users(function: &Function, instruction: Instruction, touched: &mut Vec<Instruction>) {
-    for register in function
-        .results(instruction)
-        .iter()
-        .filter_map(Operand::as_register)
-    {
+    for register in function.result_registers(instruction) {
         touched.extend(function.uses(register).map(|(user, _)| user));
     }
 }

@@ -64,7 +64,7 @@ use super::{Analyses, PhaseContext, RemarkKind};
 use matcher::Matcher;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
-use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation};
+use oriel_ori::{Function, Instruction, InstructionFlags, Operation};
 use rewrite::Rewrite;
 use rule::Governs;
 use table::{RuleNumber, table};
@@ -130,7 +130,7 @@ impl Peephole {
             for (user, _) in level.iter().flat_map(|&register| function.uses(register)) {
                 if !self.is_pending.contains(user) {
                     Self::push(&mut self.pending, &mut self.is_pending, user);
-                    next.extend(function.results(user).iter().filter_map(Operand::as_register));
+                    next.extend(function.result_registers(user));
                 }
             }
             level = next;

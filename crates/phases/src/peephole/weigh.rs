@@ -82,10 +82,7 @@ impl Scale {
         let mut narrowest = u32::MAX;
         for &instruction in gone {
             if planned.change_of(instruction).is_none() {
-                let results = function
-                    .results(instruction)
-                    .iter()
-                    .filter_map(Operand::as_register);
+                let results = function.result_registers(instruction);
                 narrowest = results
                     .map(|register| units_of(function, register))
                     .fold(narrowest, u32::min);

@@ -92,7 +92,7 @@ fn each_use_of_results(
     function: &Function,
     instruction: Instruction,
 ) -> impl Iterator<Item = Instruction> + '_ {
-    let results = function.results(instruction).iter();
-    let registers = results.filter_map(|result| result.as_register());
-    registers.flat_map(|register| function.uses(register).map(|(user, _)| user))
+    function
+        .result_registers(instruction)
+        .flat_map(|register| function.uses(register).map(|(user, _)| user))
 }

@@ -349,7 +349,7 @@ fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> E
         .collect();
     while let Some(register) = pending.pop() {
         for (user, _) in function.uses(register) {
-            for result in function.results(user).iter().filter_map(Operand::as_register) {
+            for result in function.result_registers(user) {
                 if found.remove(result) {
                     pending.push(result);
                 }

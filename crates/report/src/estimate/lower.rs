@@ -212,11 +212,7 @@ impl<'a> Lowering<'a> {
         let mut used = SmallVec::new();
         self.add_used(instruction, &mut used);
         let mut defined: SmallVec<[Cell; 2]> = SmallVec::new();
-        for result in function
-            .results(instruction)
-            .iter()
-            .filter_map(Operand::as_register)
-        {
+        for result in function.result_registers(instruction) {
             for cell in self.cells.of(result).iter().flatten() {
                 // A result cell that is also read here is a renamed value.
                 let is_renamed = used.contains(cell) && function.unique_definition(result).is_some();

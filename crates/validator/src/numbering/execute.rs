@@ -9,12 +9,10 @@ impl NumberingPass<'_, '_> {
         match operation {
             Operation::Bra | Operation::Brx | Operation::Ret | Operation::End | Operation::Nop => return,
             Operation::ImplicitDef => {
-                for result in function.results(instruction) {
-                    if let Some(register) = result.as_register() {
-                        let variable = self.bases[side] + register.as_u32();
-                        let value = self.undefined(variable);
-                        self.set(variable, value);
-                    }
+                for register in function.result_registers(instruction) {
+                    let variable = self.bases[side] + register.as_u32();
+                    let value = self.undefined(variable);
+                    self.set(variable, value);
                 }
                 return;
             }

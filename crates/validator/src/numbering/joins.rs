@@ -60,8 +60,7 @@ impl<'a> Definitions<'a> {
                 if operation.is_debug() {
                     continue;
                 }
-                let results = function.results(instruction);
-                for register in results.iter().filter_map(Operand::as_register) {
+                for register in function.result_registers(instruction) {
                     let variable = base + register.as_u32();
                     self.define_register(variable, node);
                     if operation == Operation::Phi && index == 0 {
