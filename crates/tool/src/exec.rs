@@ -4,10 +4,10 @@ mod cuda;
 
 use crate::Failure;
 use crate::input::{CodeGeneration, Input};
+use crate::ori::analyze_divergence;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
-use oriel::graph::Traversal;
-use oriel::ori::{ControlFlow, Divergence, Function, Liveness};
+use oriel::ori::{Divergence, Function};
 use oriel::phases::registry::Registry;
 use oriel::phases::{self, PhaseOptions, Selected};
 use oriel::snapshot::abi::Stage;
@@ -284,12 +284,6 @@ fn compile_stage(
     })
 }
 
-fn analyze_divergence(function: &Function) -> Divergence {
-    let flow = ControlFlow::analyze(function, Traversal::default());
-    let liveness = Liveness::compute(function, &flow);
-    Divergence::compute(function, &flow, &liveness)
-}
-
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -327,14 +321,16 @@ fn count_distinct(texts: &[String]) -> Vec<(String, usize)> {
     counts.into_iter().collect()
 }
 
+fn print_json(report: &impl Serialize) -> Result<(), String> {
+    let line = serde_json::to_string(report).map_err(|error| error.to_string())?;
+    println!("{line}");
+    Ok(())
+}
+
 /// Prints the result of a run, as a line of text or of JSON.
 fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
     if arguments.json {
-        println!(
-            "{}",
-            serde_json::to_string(report).map_err(|error| error.to_string())?
-        );
-        return Ok(());
+        return print_json(report);
     }
     let kernel = report
         .kernel

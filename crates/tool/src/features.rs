@@ -1,6 +1,7 @@
 //! `oriel features`: prints the inputs of the register estimate.
 
 use crate::modules::{ModuleOptions, is_module};
+use crate::snapshot;
 use clap::Args;
 use oriel::ori::machine::from_machine;
 use oriel::report::estimate::{CallGraph, Features, RegisterEstimate, Target};
@@ -33,8 +34,7 @@ pub fn run(arguments: &FeaturesArguments) -> Result<(), String> {
         if is_module(path) {
             print_features(&arguments.modules.snapshots_of(path)?, arguments.without_debug)?;
         } else {
-            snapshots
-                .push(OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?);
+            snapshots.push(snapshot::load(path)?);
         }
     }
     print_features(&snapshots, arguments.without_debug)

@@ -1,5 +1,6 @@
 //! Functions to run: compiled through LLVM, from snapshots, or from text.
 
+use crate::source::is_ir;
 use oriel::ori::Function;
 use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
@@ -34,16 +35,15 @@ impl Input {
     /// # Errors
     /// If a file cannot be read, compiled or represented.
     pub fn load(files: &[PathBuf], module: Option<&Path>, how: &CodeGeneration) -> Result<Self, String> {
-        let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
         if let [file] = files
-            && is_module(file)
+            && is_ir(file)
         {
             if module.is_some() {
                 return Err("--module goes with single functions; LLVM IR has its own variables".to_owned());
             }
             return compile(file, how);
         }
-        if let Some(path) = files.iter().find(|path| is_module(path)) {
+        if let Some(path) = files.iter().find(|path| is_ir(path)) {
             return Err(format!(
                 "{}: one file of LLVM IR is run at a time",
                 path.display()

@@ -1,11 +1,13 @@
 //! `oriel live` and `oriel bench`: prints and times live intervals of snapshots.
 
+use crate::snapshot;
+use crate::source::is_ir;
 use clap::Args;
 use oriel::live::{Bypass, LiveRangeCalc};
-use oriel::snapshot::{OwnedSnapshot, Snapshot};
+use oriel::snapshot::Snapshot;
 use oriel_laboratory::bench::{self, Sample};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `oriel live`.
 #[derive(Args)]
@@ -33,7 +35,7 @@ pub fn run(arguments: &LiveArguments) -> Result<(), String> {
     };
     let mut calc = LiveRangeCalc::with_bypass(bypass);
     for path in &arguments.files {
-        let owned = load(path)?;
+        let owned = snapshot::load(path)?;
         let snapshot = owned.view();
         let intervals = calc.analyze(&snapshot);
         write!(
@@ -49,10 +51,6 @@ pub fn run(arguments: &LiveArguments) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn load(path: &Path) -> Result<OwnedSnapshot, String> {
-    OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Options of `oriel bench`.
@@ -75,15 +73,12 @@ pub struct BenchArguments {
 
 /// Runs `oriel bench`: prints one JSON object for each function and stage, then totals.
 pub fn run_bench(arguments: &BenchArguments) -> Result<(), String> {
-    let is_module = |path: &&PathBuf| {
-        let extension = path.extension().unwrap_or_default();
-        extension == "ll" || extension == "bc"
-    };
-    for path in arguments.files.iter().filter(|path| !is_module(path)) {
-        let owned = load(path)?;
+    let (modules, snapshots): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        arguments.files.iter().partition(|path| is_ir(path));
+    for path in snapshots {
+        let owned = snapshot::load(path)?;
         time_alone(&owned.view(), arguments.repetitions);
     }
-    let modules: Vec<&PathBuf> = arguments.files.iter().filter(is_module).collect();
     if !modules.is_empty() {
         time_with_llvm(&modules, arguments)?;
     }

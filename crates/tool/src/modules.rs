@@ -1,6 +1,6 @@
 //! Reads LLVM's files for commands that work on snapshots.
 
-use crate::source::Source;
+use crate::source::{Source, is_ir};
 use clap::Args;
 use oriel::options::Profile;
 #[cfg(feature = "llvm")]
@@ -11,8 +11,7 @@ use std::path::Path;
 
 /// True for a file name of LLVM IR, bitcode or machine IR.
 pub fn is_module(path: &Path) -> bool {
-    let extension = path.extension().unwrap_or_default();
-    ["ll", "bc", "mir"].iter().any(|known| extension == *known)
+    is_ir(path) || path.extension().is_some_and(|it| it == "mir")
 }
 
 /// Options for modules, shared by all commands that accept modules.

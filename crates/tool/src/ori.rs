@@ -139,11 +139,16 @@ pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     parse_functions(&text).map_err(|error| error.to_string())
 }
 
-/// Prints the result of the divergence analysis as two lines of comment.
-fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Result<()> {
+/// Tells which values and branches of a function are equal in all lanes of a warp.
+pub fn analyze_divergence(function: &Function) -> Divergence {
     let flow = ControlFlow::analyze(function, Traversal::default());
     let liveness = Liveness::compute(function, &flow);
-    let divergence = Divergence::compute(function, &flow, &liveness);
+    Divergence::compute(function, &flow, &liveness)
+}
+
+/// Prints the result of the divergence analysis as two lines of comment.
+fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Result<()> {
+    let divergence = analyze_divergence(function);
     let registers = function
         .registers()
         .filter(|&register| !divergence.is_uniform(register));

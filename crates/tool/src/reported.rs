@@ -106,7 +106,7 @@ type ByFunction = BTreeMap<String, PtxasFigures>;
 impl ReportInput {
     /// Reads a snapshot.
     fn load(path: &Path) -> Result<Self, String> {
-        let snapshot = OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let snapshot = crate::snapshot::load(path)?;
         Ok(Self {
             snapshots: vec![snapshot],
             ..Self::default()

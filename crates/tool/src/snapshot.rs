@@ -3,7 +3,7 @@
 use clap::Args;
 use oriel::snapshot::{OwnedSnapshot, damaged, try_to_use};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `oriel snapshot`.
 #[derive(Args)]
@@ -25,12 +25,17 @@ pub struct SnapshotArguments {
     seed: u64,
 }
 
+/// Reads a snapshot; an error starts with the file's name.
+pub fn load(path: &Path) -> Result<OwnedSnapshot, String> {
+    OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Runs the command.
 pub fn run(arguments: &SnapshotArguments) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     let mut print = |text: String| out.write_all(text.as_bytes()).map_err(|error| error.to_string());
     for path in &arguments.files {
-        let snapshot = OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let snapshot = load(path)?;
         if !arguments.check {
             print(snapshot.view().to_string())?;
         }

@@ -10,6 +10,12 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// True for a file name of LLVM IR or bitcode.
+pub fn is_ir(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    extension == "ll" || extension == "bc"
+}
+
 /// LLVM IR or bitcode, in a file or in memory.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -28,10 +34,7 @@ impl Source {
     /// True for LLVM IR or bitcode; a file is judged by its name.
     pub fn is_ir(&self) -> bool {
         match self {
-            Self::File(path) => {
-                let extension = path.extension().unwrap_or_default();
-                extension == "ll" || extension == "bc"
-            }
+            Self::File(path) => is_ir(path),
             Self::Memory { .. } => true,
         }
     }

@@ -1,6 +1,7 @@
 //! `oriel validate`: proves that two functions do the same.
 
 use crate::Failure;
+use crate::snapshot::load;
 use clap::Args;
 use oriel::ori::{Function, parse_functions};
 use oriel::snapshot::{OwnedSnapshot, damaged};
@@ -51,8 +52,6 @@ fn answer(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Result<(), String> {
 }
 
 fn validate_files(arguments: &ValidateArguments) -> Result<(), Failure> {
-    let load =
-        |path: &Path| OwnedSnapshot::load(path).map_err(|error| format!("{}: {error}", path.display()));
     let (before, after) = (load(&arguments.before)?, load(&arguments.after)?);
     if arguments.damage > 0 {
         let (mut refused, mut proved, mut doubted) = (0, 0, 0);

@@ -10,7 +10,6 @@ use super::source::Work;
 use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
 use oriel::phases::registry::Phase;
-use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::Stage;
 use oriel_laboratory::differential::{Baseline, Sequence, Subject, sequences};
 use std::path::Path;
@@ -119,7 +118,7 @@ fn compile_into(
     let mut functions = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
-        let snapshot = OwnedSnapshot::load(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let snapshot = crate::snapshot::load(&path)?;
         if snapshot.view().stage() == Stage::Late {
             functions.push(from_machine(&snapshot.view()).map_err(|error| error.to_string())?);
         }

@@ -2,6 +2,7 @@
 
 use super::DifferentialArguments;
 use crate::input::{CodeGeneration, Input};
+use crate::source::is_ir;
 use oriel::live::pressure::DEFAULT_BUDGET;
 use oriel::ori::Function;
 use oriel::snapshot::OwnedSnapshot;
@@ -74,8 +75,7 @@ impl<'a> Source<'a> {
             return Err("there is nothing to check: name files, or say --generate N".to_owned());
         }
         // Snapshots and text are functions of one module; each file of LLVM IR is a module.
-        let is_module = |path: &PathBuf| path.extension().is_some_and(|it| it == "ll" || it == "bc");
-        let files: Vec<Vec<PathBuf>> = match arguments.files.iter().any(is_module) {
+        let files: Vec<Vec<PathBuf>> = match arguments.files.iter().any(|file| is_ir(file)) {
             true => arguments.files.iter().map(|file| vec![file.clone()]).collect(),
             false => vec![arguments.files.clone()],
         };
@@ -178,7 +178,7 @@ fn generated(
     how: CodeGeneration,
     register_budget: u32,
 ) -> Result<Work, String> {
-    let input = load(std::slice::from_ref(&file), arguments, &how)?;
+    let input = Input::load(std::slice::from_ref(&file), arguments.module.as_deref(), &how)?;
     let mut subjects = Vec::new();
     for number in 0..options.functions {
         let seed = options.seed + number as u64;
@@ -223,17 +223,13 @@ fn described(options: &Options, seed: u64, input: u64) -> Result<KernelInput, St
     Ok(KernelInput::Described { text, description })
 }
 
-fn load(files: &[PathBuf], arguments: &DifferentialArguments, how: &CodeGeneration) -> Result<Input, String> {
-    Input::load(files, arguments.module.as_deref(), how)
-}
-
 fn of_files(
     files: &[PathBuf],
     described: Option<&KernelInput>,
     arguments: &DifferentialArguments,
 ) -> Result<Work, String> {
     let how = arguments.code_generation(arguments.sm.as_deref().unwrap_or("80"));
-    let input = load(files, arguments, &how)?;
+    let input = Input::load(files, arguments.module.as_deref(), &how)?;
     let name = files[0]
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -272,7 +268,7 @@ fn of_files(
         subjects,
         ptx: input.ptx,
         snapshots: input.snapshots,
-        file: file.filter(|file| file.extension().is_some_and(|it| it == "ll" || it == "bc")),
+        file: file.filter(|file| is_ir(file)),
         how,
         seed: arguments.seed,
         kernels,

@@ -1,7 +1,8 @@
 //! `oriel exec --device cuda`: runs LLVM's PTX without and with Oriel on a GPU.
 
-use super::{ExecArguments, milliseconds};
+use super::{ExecArguments, milliseconds, print_json};
 use crate::Failure;
+use crate::source::is_ir;
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_laboratory::cuda::{
     Agreement, ComputeCapability, CudaError, Device, DeviceResult, Driver, KernelResources, KernelTimes,
@@ -103,15 +104,15 @@ fn refuse_options_of_the_interpreter(arguments: &ExecArguments) -> Result<(), St
 
 /// Returns the PTX of both sides, from the given files or through LLVM.
 fn modules(arguments: &ExecArguments, device: ComputeCapability) -> Result<[CString; 2], String> {
-    let has_suffix = |path: &Path, suffix| path.extension().is_some_and(|it| it == suffix);
+    let is_ptx = |path: &Path| path.extension().is_some_and(|it| it == "ptx");
     match arguments.files.as_slice() {
-        [before, after] if has_suffix(before, "ptx") && has_suffix(after, "ptx") => {
+        [before, after] if is_ptx(before) && is_ptx(after) => {
             if !arguments.oriel.is_empty() || arguments.sm.is_some() {
                 return Err("--oriel and --sm go with LLVM IR, which is compiled".to_owned());
             }
             Ok([read_ptx(before)?, read_ptx(after)?])
         }
-        [file] if has_suffix(file, "ll") || has_suffix(file, "bc") => {
+        [file] if is_ir(file) => {
             // Other effects of the user's options, such as reports, happen once.
             let before = compile(arguments, file, device, "-oriel=off", true)?;
             Ok([before, compile(arguments, file, device, &arguments.oriel, false)?])
@@ -293,13 +294,5 @@ fn print_comparison(arguments: &ExecArguments, buffer: &str, agreement: &Agreeme
         (_, None) => println!("{buffer}: {word}"),
         (_, Some(difference)) => println!("{buffer}: {word}: {difference}"),
     }
-    Ok(())
-}
-
-fn print_json(report: &impl Serialize) -> Result<(), String> {
-    println!(
-        "{}",
-        serde_json::to_string(report).map_err(|error| error.to_string())?
-    );
     Ok(())
 }
