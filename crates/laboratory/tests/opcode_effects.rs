@@ -46,12 +46,7 @@ fn opcodes() -> Vec<LlvmOpcode> {
 /// Returns Ori's operation of a machine instruction with this opcode, or an unknown one if it has
 /// no mapping.
 fn operation_of(opcode: &LlvmOpcode) -> Operation {
-    let key = if opcode.mnemonic.is_empty() {
-        &opcode.name
-    } else {
-        &opcode.mnemonic
-    };
-    match mapping_named(key) {
+    match mapping_named(opcode.mapping_name()) {
         Some(mapping) => mapping.operation,
         // Branches and returns have no mappings.
         None if matches!(opcode.name.as_str(), "GOTO" | "CBranch") => Operation::Bra,
@@ -201,12 +196,7 @@ fn print_what_changed() {
         );
         let before = class_before(&opcode);
         if before != now {
-            let name = if opcode.mnemonic.is_empty() {
-                &opcode.name
-            } else {
-                &opcode.mnemonic
-            };
-            println!("changed\t{name}\t{before}\t{now}");
+            println!("changed\t{}\t{before}\t{now}", opcode.mapping_name());
         }
     }
 }

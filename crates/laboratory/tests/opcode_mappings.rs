@@ -14,12 +14,7 @@ fn opcodes() -> HashMap<String, LlvmOpcode> {
     Target::initialize_nvptx(&InitializationConfig::default());
     let mut by_name = HashMap::new();
     for opcode in llvm_opcodes() {
-        let key = if opcode.mnemonic.is_empty() {
-            opcode.name.clone()
-        } else {
-            opcode.mnemonic.clone()
-        };
-        by_name.entry(key).or_insert(opcode);
+        by_name.entry(opcode.mapping_name().to_owned()).or_insert(opcode);
     }
     by_name
 }

@@ -24,6 +24,16 @@ pub struct LlvmOpcode {
     pub flags: OpcodeFlags,
 }
 
+impl LlvmOpcode {
+    /// Returns the name by which Ori knows the opcode: the mnemonic if there is one.
+    pub fn mapping_name(&self) -> &str {
+        match self.mnemonic.as_str() {
+            "" => &self.name,
+            mnemonic => mnemonic,
+        }
+    }
+}
+
 /// Returns every opcode of the NVPTX target, which must be initialised.
 pub fn llvm_opcodes() -> Vec<LlvmOpcode> {
     let mut text = String::new();

@@ -268,10 +268,7 @@ impl Session<'_> {
         }
         let shrunk = self.intervals.shrink_to_uses(&self.predecessors, register, &uses);
         self.extended.remove(&register);
-        let update = Update {
-            register: register.as_u32(),
-            ..Update::new(UpdateKind::Shrink)
-        };
+        let update = Update::of_range(UpdateKind::Shrink, register);
         let answer = self.perform(&update);
         self.compare_state()?;
         let may_separate = u32::from(shrunk.may_separate);
@@ -314,9 +311,8 @@ impl Session<'_> {
         let ends = self.intervals.prune_value(&self.snapshot.view(), register, kill);
         let answer: Vec<u32> = ends.iter().map(|&end| positions.of(end)).collect();
         let update = Update {
-            register: register.as_u32(),
             start: positions.of(kill),
-            ..Update::new(UpdateKind::Prune)
+            ..Update::of_range(UpdateKind::Prune, register)
         };
         self.compare(update, &answer)?;
 
@@ -326,11 +322,10 @@ impl Session<'_> {
                 .range_mut(register)
                 .add_segment(LiveSegment { start, end, value });
             let update = Update {
-                register: register.as_u32(),
                 start: positions.of(start),
                 end: positions.of(end),
                 value: value.as_u32(),
-                ..Update::new(UpdateKind::AddSegment)
+                ..Update::of_range(UpdateKind::AddSegment, register)
             };
             self.compare(update, &[])?;
         }
@@ -346,9 +341,8 @@ impl Session<'_> {
         self.intervals
             .extend_to(&mut LiveRangeCalc::new(), &self.predecessors, register, uses);
         let update = Update {
-            register: register.as_u32(),
             list: uses.iter().map(|&index| positions.of(index)).collect(),
-            ..Update::new(UpdateKind::Extend)
+            ..Update::of_range(UpdateKind::Extend, register)
         };
         self.compare(update, &[])
     }
@@ -445,10 +439,7 @@ impl Session<'_> {
         }
         let answer: Vec<u32> = registers.iter().map(|register| register.as_u32()).collect();
         self.registers.extend(registers);
-        let update = Update {
-            register: register.as_u32(),
-            ..Update::new(UpdateKind::Split)
-        };
+        let update = Update::of_range(UpdateKind::Split, register);
         self.compare(update, &answer)
     }
 }

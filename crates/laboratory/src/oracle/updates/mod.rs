@@ -14,6 +14,7 @@ mod range_changes;
 mod session;
 
 use super::intervals::{self, ForeignIntervals};
+use oriel_engine::entity::Register;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::c_enum;
 use session::Session;
@@ -97,6 +98,13 @@ impl Update {
         Self {
             kind: kind as u32,
             ..Self::default()
+        }
+    }
+
+    fn of_range(kind: UpdateKind, register: Register) -> Self {
+        Self {
+            register: register.as_u32(),
+            ..Self::new(kind)
         }
     }
 }

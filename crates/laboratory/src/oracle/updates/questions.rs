@@ -59,9 +59,8 @@ impl Session<'_> {
             ]);
         }
         let update = Update {
-            register: register.as_u32(),
             list: indices.iter().map(|&index| positions.of(index)).collect(),
-            ..Update::new(UpdateKind::AskPosition)
+            ..Update::of_range(UpdateKind::AskPosition, register)
         };
         self.compare_answers(&update, &answer)
     }
@@ -81,12 +80,11 @@ impl Session<'_> {
             ours.overlaps_interval(start, end).into(),
         ];
         let update = Update {
-            register: one.as_u32(),
             other: other.as_u32(),
             start: positions.of(start),
             end: positions.of(end),
             list: indices.iter().map(|&index| positions.of(index)).collect(),
-            ..Update::new(UpdateKind::AskPair)
+            ..Update::of_range(UpdateKind::AskPair, one)
         };
         self.compare_answers(&update, &answer)
     }
@@ -103,10 +101,7 @@ impl Session<'_> {
         for (value, _) in self.intervals.interval(register).values() {
             answer.push(self.intervals.flows_into_phi(register, value, &snapshot).into());
         }
-        let update = Update {
-            register: register.as_u32(),
-            ..Update::new(UpdateKind::AskBlocks)
-        };
+        let update = Update::of_range(UpdateKind::AskBlocks, register);
         self.compare_answers(&update, &answer)
     }
 

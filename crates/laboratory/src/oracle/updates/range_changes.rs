@@ -52,9 +52,8 @@ impl Session<'_> {
         let definition = self.pick_index(positions).register_slot(false);
         let value = self.intervals.range_mut(register).new_value(definition);
         let update = Update {
-            register: register.as_u32(),
             start: positions.of(definition),
-            ..Update::new(UpdateKind::NewValue)
+            ..Update::of_range(UpdateKind::NewValue, register)
         };
         self.compare(update, &[value.as_u32()])?;
         Ok(value)
@@ -79,9 +78,8 @@ impl Session<'_> {
             .range_mut(register)
             .create_dead_definition(definition);
         let update = Update {
-            register: register.as_u32(),
             start: positions.of(definition),
-            ..Update::new(UpdateKind::CreateDeadDefinition)
+            ..Update::of_range(UpdateKind::CreateDeadDefinition, register)
         };
         self.compare(update, &[value.as_u32()])
     }
@@ -95,10 +93,9 @@ impl Session<'_> {
         }
         let value = self.intervals.range_mut(register).extend_in_block(start, end);
         let update = Update {
-            register: register.as_u32(),
             start: positions.of(start),
             end: positions.of(end),
-            ..Update::new(UpdateKind::ExtendInBlock)
+            ..Update::of_range(UpdateKind::ExtendInBlock, register)
         };
         self.compare(update, &[value.map_or(NONE, ValueNumber::as_u32)])
     }
@@ -130,11 +127,10 @@ impl Session<'_> {
         let segment = LiveSegment { start, end, value };
         self.intervals.range_mut(register).add_segment(segment);
         let update = Update {
-            register: register.as_u32(),
             start: positions.of(start),
             end: positions.of(end),
             value: value.as_u32(),
-            ..Update::new(UpdateKind::AddSegment)
+            ..Update::of_range(UpdateKind::AddSegment, register)
         };
         self.compare(update, &[])
     }
@@ -167,11 +163,10 @@ impl Session<'_> {
             .range_mut(register)
             .remove_segment(start, end, drop_value);
         let update = Update {
-            register: register.as_u32(),
             start: first,
             end: last,
             flag: drop_value.into(),
-            ..Update::new(UpdateKind::RemoveSegment)
+            ..Update::of_range(UpdateKind::RemoveSegment, register)
         };
         self.compare(update, &[])
     }
@@ -186,9 +181,8 @@ impl Session<'_> {
         };
         self.intervals.range_mut(register).remove_value(value);
         let update = Update {
-            register: register.as_u32(),
             value: value.as_u32(),
-            ..Update::new(UpdateKind::RemoveValue)
+            ..Update::of_range(UpdateKind::RemoveValue, register)
         };
         self.compare(update, &[])
     }
@@ -202,20 +196,16 @@ impl Session<'_> {
         }
         let merged = self.intervals.range_mut(register).merge_values(value, into);
         let update = Update {
-            register: register.as_u32(),
             value: value.as_u32(),
             into: into.as_u32(),
-            ..Update::new(UpdateKind::MergeValues)
+            ..Update::of_range(UpdateKind::MergeValues, register)
         };
         self.compare(update, &[merged.as_u32()])
     }
 
     fn renumber_values(&mut self, register: Register) -> Result<(), String> {
         self.intervals.range_mut(register).renumber_values();
-        let update = Update {
-            register: register.as_u32(),
-            ..Update::new(UpdateKind::RenumberValues)
-        };
+        let update = Update::of_range(UpdateKind::RenumberValues, register);
         self.compare(update, &[])
     }
 
@@ -247,11 +237,10 @@ impl Session<'_> {
             UpdateKind::MergeValue
         };
         let update = Update {
-            register: register.as_u32(),
             other: other.as_u32(),
             value: value.as_u32(),
             into: other_value.as_u32(),
-            ..Update::new(kind)
+            ..Update::of_range(kind, register)
         };
         self.compare(update, &[])
     }
@@ -289,11 +278,10 @@ impl Session<'_> {
         self.intervals.set_range(other, OwnedLiveRange::default());
         let numbers = our_numbers.iter().chain(&their_numbers);
         let update = Update {
-            register: register.as_u32(),
             other: other.as_u32(),
             value: definitions.len() as u32,
             list: numbers.map(|number| number.as_u32()).collect(),
-            ..Update::new(UpdateKind::Join)
+            ..Update::of_range(UpdateKind::Join, register)
         };
         self.compare(update, &[])
     }
