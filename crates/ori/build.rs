@@ -37,12 +37,6 @@ fn main() {
     write_mappings();
 }
 
-/// Writes a source file that the library includes.
-fn write_source(name: &str, source: &str) {
-    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
-}
-
 /// Writes the table from LLVM's opcodes to Ori.
 fn write_mappings() {
     for read in [
@@ -55,5 +49,8 @@ fn write_mappings() {
     ] {
         println!("cargo::rerun-if-changed=src/{read}");
     }
-    write_source("opcode_mappings.rs", &machine::patterns::source_of_table());
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let table = machine::patterns::source_of_table();
+    std::fs::write(Path::new(&out).join("opcode_mappings.rs"), table)
+        .expect("cargo's folder can be written to");
 }

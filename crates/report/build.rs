@@ -12,12 +12,6 @@ fn main() {
     write_estimate_model();
 }
 
-/// Writes the file that the library includes.
-fn write_source(name: &str, source: &str) {
-    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&out).join(name), source).expect("cargo's folder can be written to");
-}
-
 /// Writes the model of the register estimate as an initialiser of `Model` in
 /// `src/estimate/model.rs`. Parsing the text at run time would take longer than the rest of the
 /// estimate.
@@ -58,5 +52,7 @@ fn write_estimate_model() {
         forest(&model.spread),
     )
     .expect("writing to a string does not fail");
-    write_source("estimate_model.rs", &source);
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&out).join("estimate_model.rs"), source)
+        .expect("cargo's folder can be written to");
 }

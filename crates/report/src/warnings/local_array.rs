@@ -300,18 +300,20 @@ mod tests {
     use oriel_engine::graph::Traversal;
     use oriel_ori::{ControlFlow, parse_function};
 
+    /// Follows the address of the only object, whose indexes all stay variable.
+    fn followed(function: &Function) -> Accesses {
+        follow(function, &frame_addresses(function), FrameObject::new(0), |_| {
+            true
+        })
+    }
+
     /// Returns the numbers of indexes and accesses, and whether the address escapes.
     fn found(body: &str) -> (usize, usize, bool) {
         let text = format!(
             "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
         );
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let found = follow(
-            &function,
-            &frame_addresses(&function),
-            FrameObject::new(0),
-            |_| true,
-        );
+        let found = followed(&function);
         (found.indexed.len(), found.accesses.len(), found.escapes)
     }
 
@@ -350,12 +352,7 @@ mod tests {
             flow.loops
                 .depth_of(function.block_of(it).expect("it is in a block"))
         };
-        let found = follow(
-            &function,
-            &frame_addresses(&function),
-            FrameObject::new(0),
-            |_| true,
-        );
+        let found = followed(&function);
         !becomes_selects(&function, bytes, &found.accesses, depth)
     }
 
@@ -366,12 +363,7 @@ mod tests {
                 "kernel \"k\" sm_80 late {{\n    stack frame(0) 64 bytes align 8\nbix0:\n    %2:R64 = LEA.b64 [frame(0)]\n{body}    RET\n}}\n"
             );
             let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-            let found = follow(
-                &function,
-                &frame_addresses(&function),
-                FrameObject::new(0),
-                |_| true,
-            );
+            let found = followed(&function);
             element_bits(&function, &found.accesses)
         };
         let word = "    %3:R32 = LD.local.b32.b32 [%2]\n";
