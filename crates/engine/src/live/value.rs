@@ -123,10 +123,4 @@ impl VNInfo {
             SlotIndex::from_number(piece.end as u32),
         )
     }
-
-    /// True if the value ends in the block.
-    #[inline]
-    pub fn is_killed(&self) -> bool {
-        self.kills.size as u32 != 0
-    }
 }
