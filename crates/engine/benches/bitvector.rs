@@ -26,8 +26,11 @@ const TURNS: usize = 61;
 /// Runs an operation this many times.
 type Run = Box<dyn FnMut(u64)>;
 
+/// A way to do an operation, and its name.
+type Contender = (&'static str, Run);
+
 /// Returns the contenders for an operation on sets of this many bits, Oriel's first.
-type Operation = fn(usize) -> Vec<(&'static str, Run)>;
+type Operation = fn(usize) -> Vec<Contender>;
 
 const OPERATIONS: &[(&str, Operation)] = &[
     ("or", or),
@@ -54,8 +57,11 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("transfer if changed, last bit", transfer_changed),
 ];
 
-fn repeat(mut body: impl FnMut() + 'static) -> Run {
-    Box::new(move |times| (0..times).for_each(|_| body()))
+fn repeat<R>(name: &'static str, mut body: impl FnMut() -> R + 'static) -> Contender {
+    (
+        name,
+        Box::new(move |times| (0..times).for_each(|_| _ = black_box(body()))),
+    )
 }
 
 /// Undoes an operation's change to a set and does it again.
@@ -63,15 +69,16 @@ fn repeat(mut body: impl FnMut() + 'static) -> Run {
 /// Short sets take turns, so that a change has long been in the cache when the operation reads it:
 /// a narrow store soon followed by a wide load costs more than the operation itself.
 fn in_turns<S: Clone + 'static, R>(
+    name: &'static str,
     bits: usize,
     set: S,
     undo: impl Fn(&mut S) -> R + 'static,
     mut operation: impl FnMut(&mut S) -> bool + 'static,
-) -> Run {
+) -> Contender {
     let mut sets = vec![set; ((1 << 14) / bits).clamp(1, 32)];
     let mut turn = 0;
     sets.iter_mut().for_each(|set| _ = undo(set));
-    repeat(move || {
+    repeat(name, move || {
         let set = black_box(&mut sets[turn]);
         black_box(operation(set));
         undo(black_box(set));
@@ -122,295 +129,231 @@ fn random(seed: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-fn or(bits: usize) -> Vec<(&'static str, Run)> {
+fn or(bits: usize) -> Vec<Contender> {
     let (mut a, b) = (Sets::random(bits, 1, 4), Sets::random(bits, 2, 4));
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut a.oriel).or(black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || black_box(&mut a.fixed).union_with(black_box(&b.fixed))),
-        ),
-        (
-            "bitvec",
-            repeat(move || *black_box(&mut a.bitvec) |= black_box(&b.bitvec)),
-        ),
+        repeat("oriel", move || black_box(&mut a.oriel).or(black_box(&b.oriel))),
+        repeat("fixedbitset", move || {
+            black_box(&mut a.fixed).union_with(black_box(&b.fixed))
+        }),
+        repeat("bitvec", move || {
+            *black_box(&mut a.bitvec) |= black_box(&b.bitvec)
+        }),
     ]
 }
 
-fn or_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+fn or_unchanged(bits: usize) -> Vec<Contender> {
     let b = Sets::random(bits, 2, 4);
     let mut a = b.clone();
     vec![
-        (
-            "oriel",
-            repeat(move || _ = black_box(black_box(&mut a.oriel).or_if_changed(black_box(&b.oriel)))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                let (a, b) = (black_box(&mut a.fixed), black_box(&b.fixed));
-                let changed = !b.is_subset(a);
-                if changed {
-                    a.union_with(b);
-                }
-                black_box(changed);
-            }),
-        ),
+        repeat("oriel", move || {
+            black_box(&mut a.oriel).or_if_changed(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            union_if_changed(black_box(&mut a.fixed), black_box(&b.fixed))
+        }),
     ]
 }
 
-fn or_changed(bits: usize) -> Vec<(&'static str, Run)> {
+fn union_if_changed(a: &mut FixedBitSet, b: &FixedBitSet) -> bool {
+    let changes = !b.is_subset(a);
+    if changes {
+        a.union_with(b);
+    }
+    changes
+}
+
+fn or_changed(bits: usize) -> Vec<Contender> {
     let mut b = Sets::random(bits, 2, 4);
     b.oriel.insert(bits - 1);
     b.fixed.insert(bits - 1);
     vec![
-        (
+        in_turns(
             "oriel",
-            in_turns(
-                bits,
-                b.oriel.clone(),
-                move |a| a.remove(bits - 1),
-                move |a| a.or_if_changed(black_box(&b.oriel)),
-            ),
+            bits,
+            b.oriel.clone(),
+            move |a| a.remove(bits - 1),
+            move |a| a.or_if_changed(black_box(&b.oriel)),
         ),
-        (
+        in_turns(
             "fixedbitset",
-            in_turns(
-                bits,
-                b.fixed.clone(),
-                move |a| a.remove(bits - 1),
-                move |a| {
-                    let b = black_box(&b.fixed);
-                    let changed = !b.is_subset(a);
-                    if changed {
-                        a.union_with(b);
-                    }
-                    changed
-                },
-            ),
+            bits,
+            b.fixed.clone(),
+            move |a| a.remove(bits - 1),
+            move |a| union_if_changed(a, black_box(&b.fixed)),
         ),
     ]
 }
 
-fn and(bits: usize) -> Vec<(&'static str, Run)> {
+fn and(bits: usize) -> Vec<Contender> {
     let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut a.oriel).and(black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || black_box(&mut a.fixed).intersect_with(black_box(&b.fixed))),
-        ),
-        (
-            "bitvec",
-            repeat(move || *black_box(&mut a.bitvec) &= black_box(&b.bitvec)),
-        ),
+        repeat("oriel", move || black_box(&mut a.oriel).and(black_box(&b.oriel))),
+        repeat("fixedbitset", move || {
+            black_box(&mut a.fixed).intersect_with(black_box(&b.fixed))
+        }),
+        repeat("bitvec", move || {
+            *black_box(&mut a.bitvec) &= black_box(&b.bitvec)
+        }),
     ]
 }
 
-fn and_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+fn and_unchanged(bits: usize) -> Vec<Contender> {
     let b = Sets::random(bits, 2, 4);
     let mut a = b.clone();
     vec![
-        (
-            "oriel",
-            repeat(move || _ = black_box(black_box(&mut a.oriel).and_if_changed(black_box(&b.oriel)))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                let (a, b) = (black_box(&mut a.fixed), black_box(&b.fixed));
-                let changed = !a.is_subset(b);
-                if changed {
-                    a.intersect_with(b);
-                }
-                black_box(changed);
-            }),
-        ),
+        repeat("oriel", move || {
+            black_box(&mut a.oriel).and_if_changed(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            intersect_if_changed(black_box(&mut a.fixed), black_box(&b.fixed))
+        }),
     ]
 }
 
-fn and_changed(bits: usize) -> Vec<(&'static str, Run)> {
+fn intersect_if_changed(a: &mut FixedBitSet, b: &FixedBitSet) -> bool {
+    let changes = !a.is_subset(b);
+    if changes {
+        a.intersect_with(b);
+    }
+    changes
+}
+
+fn and_changed(bits: usize) -> Vec<Contender> {
     let mut b = Sets::random(bits, 2, 4);
     b.oriel.remove(bits - 1);
     b.fixed.remove(bits - 1);
     vec![
-        (
+        in_turns(
             "oriel",
-            in_turns(
-                bits,
-                b.oriel.clone(),
-                move |a| a.insert(bits - 1),
-                move |a| a.and_if_changed(black_box(&b.oriel)),
-            ),
+            bits,
+            b.oriel.clone(),
+            move |a| a.insert(bits - 1),
+            move |a| a.and_if_changed(black_box(&b.oriel)),
         ),
-        (
+        in_turns(
             "fixedbitset",
-            in_turns(
-                bits,
-                b.fixed.clone(),
-                move |a| a.insert(bits - 1),
-                move |a| {
-                    let b = black_box(&b.fixed);
-                    let changed = !a.is_subset(b);
-                    if changed {
-                        a.intersect_with(b);
-                    }
-                    changed
-                },
-            ),
+            bits,
+            b.fixed.clone(),
+            move |a| a.insert(bits - 1),
+            move |a| intersect_if_changed(a, black_box(&b.fixed)),
         ),
     ]
 }
 
-fn and_not(bits: usize) -> Vec<(&'static str, Run)> {
+fn and_not(bits: usize) -> Vec<Contender> {
     let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 4));
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut a.oriel).and_not(black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || black_box(&mut a.fixed).difference_with(black_box(&b.fixed))),
-        ),
+        repeat("oriel", move || {
+            black_box(&mut a.oriel).and_not(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            black_box(&mut a.fixed).difference_with(black_box(&b.fixed))
+        }),
     ]
 }
 
-fn xor(bits: usize) -> Vec<(&'static str, Run)> {
+fn xor(bits: usize) -> Vec<Contender> {
     let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut a.oriel).xor(black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || black_box(&mut a.fixed).symmetric_difference_with(black_box(&b.fixed))),
-        ),
-        (
-            "bitvec",
-            repeat(move || *black_box(&mut a.bitvec) ^= black_box(&b.bitvec)),
-        ),
+        repeat("oriel", move || black_box(&mut a.oriel).xor(black_box(&b.oriel))),
+        repeat("fixedbitset", move || {
+            black_box(&mut a.fixed).symmetric_difference_with(black_box(&b.fixed))
+        }),
+        repeat("bitvec", move || {
+            *black_box(&mut a.bitvec) ^= black_box(&b.bitvec)
+        }),
     ]
 }
 
-fn assign_and(bits: usize) -> Vec<(&'static str, Run)> {
+fn assign_and(bits: usize) -> Vec<Contender> {
     let (a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
     let mut result = a.clone();
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut result.oriel).assign_and(black_box(&a.oriel), black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                let result = black_box(&mut result.fixed);
-                result.clone_from(black_box(&a.fixed));
-                result.intersect_with(black_box(&b.fixed));
-            }),
-        ),
-        (
-            "bitvec",
-            repeat(move || {
-                let result = black_box(&mut result.bitvec);
-                result.copy_from_bitslice(black_box(&a.bitvec));
-                *result &= black_box(&b.bitvec);
-            }),
-        ),
+        repeat("oriel", move || {
+            black_box(&mut result.oriel).assign_and(black_box(&a.oriel), black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            let result = black_box(&mut result.fixed);
+            result.clone_from(black_box(&a.fixed));
+            result.intersect_with(black_box(&b.fixed));
+        }),
+        repeat("bitvec", move || {
+            let result = black_box(&mut result.bitvec);
+            result.copy_from_bitslice(black_box(&a.bitvec));
+            *result &= black_box(&b.bitvec);
+        }),
     ]
 }
 
-fn is_subset(bits: usize) -> Vec<(&'static str, Run)> {
+fn is_subset(bits: usize) -> Vec<Contender> {
     let a = Sets::random(bits, 1, 4);
     let b = Sets::new(bits, |number| a.oriel.contains(number) || number % 7 == 0);
     vec![
-        (
-            "oriel",
-            repeat(move || _ = black_box(black_box(&a.oriel).is_subset_of(black_box(&b.oriel)))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || _ = black_box(black_box(&a.fixed).is_subset(black_box(&b.fixed)))),
-        ),
+        repeat("oriel", move || {
+            black_box(&a.oriel).is_subset_of(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            black_box(&a.fixed).is_subset(black_box(&b.fixed))
+        }),
     ]
 }
 
-fn intersects(bits: usize) -> Vec<(&'static str, Run)> {
+fn intersects(bits: usize) -> Vec<Contender> {
     let a = Sets::random(bits, 1, 2);
     let b = Sets::new(bits, |number| !a.oriel.contains(number));
     vec![
-        (
-            "oriel",
-            repeat(move || _ = black_box(black_box(&a.oriel).intersects(black_box(&b.oriel)))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || _ = black_box(!black_box(&a.fixed).is_disjoint(black_box(&b.fixed)))),
-        ),
+        repeat("oriel", move || {
+            black_box(&a.oriel).intersects(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            !black_box(&a.fixed).is_disjoint(black_box(&b.fixed))
+        }),
     ]
 }
 
-fn count(bits: usize) -> Vec<(&'static str, Run)> {
+fn count(bits: usize) -> Vec<Contender> {
     let a = Sets::random(bits, 1, 2);
     vec![
-        (
-            "oriel",
-            repeat(move || _ = black_box(black_box(&a.oriel).count())),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || _ = black_box(black_box(&a.fixed).count_ones(..))),
-        ),
-        (
-            "bitvec",
-            repeat(move || _ = black_box(black_box(&a.bitvec).count_ones())),
-        ),
+        repeat("oriel", move || black_box(&a.oriel).count()),
+        repeat("fixedbitset", move || black_box(&a.fixed).count_ones(..)),
+        repeat("bitvec", move || black_box(&a.bitvec).count_ones()),
     ]
 }
 
-fn clear(bits: usize) -> Vec<(&'static str, Run)> {
+fn clear(bits: usize) -> Vec<Contender> {
     let mut a = Sets::random(bits, 1, 2);
     vec![
-        ("oriel", repeat(move || black_box(&mut a.oriel).clear())),
-        ("fixedbitset", repeat(move || black_box(&mut a.fixed).clear())),
-        ("bitvec", repeat(move || black_box(&mut a.bitvec).fill(false))),
+        repeat("oriel", move || black_box(&mut a.oriel).clear()),
+        repeat("fixedbitset", move || black_box(&mut a.fixed).clear()),
+        repeat("bitvec", move || black_box(&mut a.bitvec).fill(false)),
     ]
 }
 
-fn assign(bits: usize) -> Vec<(&'static str, Run)> {
+fn assign(bits: usize) -> Vec<Contender> {
     let (mut a, b) = (Sets::random(bits, 1, 2), Sets::random(bits, 2, 2));
     vec![
-        (
-            "oriel",
-            repeat(move || black_box(&mut a.oriel).assign(black_box(&b.oriel))),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || black_box(&mut a.fixed).clone_from(black_box(&b.fixed))),
-        ),
-        (
-            "bitvec",
-            repeat(move || black_box(&mut a.bitvec).copy_from_bitslice(black_box(&b.bitvec))),
-        ),
+        repeat("oriel", move || {
+            black_box(&mut a.oriel).assign(black_box(&b.oriel))
+        }),
+        repeat("fixedbitset", move || {
+            black_box(&mut a.fixed).clone_from(black_box(&b.fixed))
+        }),
+        repeat("bitvec", move || {
+            black_box(&mut a.bitvec).copy_from_bitslice(black_box(&b.bitvec))
+        }),
     ]
 }
 
-fn iterate_sparse(bits: usize) -> Vec<(&'static str, Run)> {
+fn iterate_sparse(bits: usize) -> Vec<Contender> {
     iterate(Sets::random(bits, 1, 64))
 }
 
-fn iterate_dense(bits: usize) -> Vec<(&'static str, Run)> {
+fn iterate_dense(bits: usize) -> Vec<Contender> {
     iterate(Sets::random(bits, 1, 2))
 }
 
-fn iterate(a: Sets) -> Vec<(&'static str, Run)> {
+fn iterate(a: Sets) -> Vec<Contender> {
     fn visit(numbers: impl Iterator<Item = usize>) {
         let mut sum = 0;
         for number in numbers {
@@ -419,9 +362,9 @@ fn iterate(a: Sets) -> Vec<(&'static str, Run)> {
         black_box(sum);
     }
     vec![
-        ("oriel", repeat(move || visit(black_box(&a.oriel).iter()))),
-        ("fixedbitset", repeat(move || visit(black_box(&a.fixed).ones()))),
-        ("bitvec", repeat(move || visit(black_box(&a.bitvec).iter_ones()))),
+        repeat("oriel", move || visit(black_box(&a.oriel).iter())),
+        repeat("fixedbitset", move || visit(black_box(&a.fixed).ones())),
+        repeat("bitvec", move || visit(black_box(&a.bitvec).iter_ones())),
     ]
 }
 
@@ -430,108 +373,59 @@ fn numbers(bits: usize) -> [usize; NUMBERS] {
     std::array::from_fn(|index| random(index as u64) as usize % bits)
 }
 
-fn insert(bits: usize) -> Vec<(&'static str, Run)> {
+fn for_each<R>(numbers: &[usize; NUMBERS], mut operation: impl FnMut(usize) -> R) {
+    black_box(numbers)
+        .iter()
+        .for_each(|&number| _ = operation(number));
+}
+
+fn count_if(numbers: &[usize; NUMBERS], mut test: impl FnMut(usize) -> bool) -> usize {
+    black_box(numbers).iter().filter(|&&number| test(number)).count()
+}
+
+fn insert(bits: usize) -> Vec<Contender> {
     let mut a = Sets::random(bits, 1, 2);
     let numbers = numbers(bits);
     vec![
-        (
-            "oriel",
-            repeat(move || {
-                black_box(&numbers)
-                    .iter()
-                    .for_each(|&n| _ = black_box(&mut a.oriel).insert(n))
-            }),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                black_box(&numbers)
-                    .iter()
-                    .for_each(|&n| black_box(&mut a.fixed).insert(n))
-            }),
-        ),
-        (
-            "bitvec",
-            repeat(move || {
-                black_box(&numbers)
-                    .iter()
-                    .for_each(|&n| black_box(&mut a.bitvec).set(n, true))
-            }),
-        ),
+        repeat("oriel", move || {
+            for_each(&numbers, |n| black_box(&mut a.oriel).insert(n))
+        }),
+        repeat("fixedbitset", move || {
+            for_each(&numbers, |n| black_box(&mut a.fixed).insert(n))
+        }),
+        repeat("bitvec", move || {
+            for_each(&numbers, |n| black_box(&mut a.bitvec).set(n, true))
+        }),
     ]
 }
 
-fn insert_new(bits: usize) -> Vec<(&'static str, Run)> {
+fn insert_new(bits: usize) -> Vec<Contender> {
     let mut a = Sets::random(bits, 1, 2);
     let numbers = numbers(bits);
     vec![
-        (
-            "oriel",
-            repeat(move || {
-                let new = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| black_box(&mut a.oriel).insert(n))
-                    .count();
-                black_box(new);
-            }),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                let new = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| !black_box(&mut a.fixed).put(n))
-                    .count();
-                black_box(new);
-            }),
-        ),
-        (
-            "bitvec",
-            repeat(move || {
-                let new = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| !black_box(&mut a.bitvec).replace(n, true))
-                    .count();
-                black_box(new);
-            }),
-        ),
+        repeat("oriel", move || {
+            count_if(&numbers, |n| black_box(&mut a.oriel).insert(n))
+        }),
+        repeat("fixedbitset", move || {
+            count_if(&numbers, |n| !black_box(&mut a.fixed).put(n))
+        }),
+        repeat("bitvec", move || {
+            count_if(&numbers, |n| !black_box(&mut a.bitvec).replace(n, true))
+        }),
     ]
 }
 
-fn contains(bits: usize) -> Vec<(&'static str, Run)> {
+fn contains(bits: usize) -> Vec<Contender> {
     let a = Sets::random(bits, 1, 2);
     let numbers = numbers(bits);
     vec![
-        (
-            "oriel",
-            repeat(move || {
-                let found = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| black_box(&a.oriel).contains(n))
-                    .count();
-                black_box(found);
-            }),
-        ),
-        (
-            "fixedbitset",
-            repeat(move || {
-                let found = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| black_box(&a.fixed).contains(n))
-                    .count();
-                black_box(found);
-            }),
-        ),
-        (
-            "bitvec",
-            repeat(move || {
-                let found = black_box(&numbers)
-                    .iter()
-                    .filter(|&&n| black_box(&a.bitvec)[n])
-                    .count();
-                black_box(found);
-            }),
-        ),
+        repeat("oriel", move || {
+            count_if(&numbers, |n| black_box(&a.oriel).contains(n))
+        }),
+        repeat("fixedbitset", move || {
+            count_if(&numbers, |n| black_box(&a.fixed).contains(n))
+        }),
+        repeat("bitvec", move || count_if(&numbers, |n| black_box(&a.bitvec)[n])),
     ]
 }
 
@@ -567,68 +461,50 @@ impl Transfer {
     }
 }
 
-fn transfer(bits: usize) -> Vec<(&'static str, Run)> {
+fn transfer(bits: usize) -> Vec<Contender> {
     let mut fused = Transfer::new(bits);
     let mut apart = Transfer::new(bits);
     let mut carried = BitVector::new();
     vec![
-        (
-            "fused",
-            repeat(move || {
-                let t = black_box(&mut fused);
-                t.out.or_with_and_not(&t.generate, &t.input, &t.kill);
-            }),
-        ),
-        (
-            "apart",
-            repeat(move || {
-                let t = black_box(&mut apart);
-                carried.assign(&t.input);
-                carried.and_not(&t.kill);
-                t.out.or(&t.generate);
-                t.out.or(&carried);
-            }),
-        ),
+        repeat("fused", move || {
+            let t = black_box(&mut fused);
+            t.out.or_with_and_not(&t.generate, &t.input, &t.kill);
+        }),
+        repeat("apart", move || {
+            let t = black_box(&mut apart);
+            carried.assign(&t.input);
+            carried.and_not(&t.kill);
+            t.out.or(&t.generate);
+            t.out.or(&carried);
+        }),
     ]
 }
 
-fn transfer_unchanged(bits: usize) -> Vec<(&'static str, Run)> {
+fn transfer_unchanged(bits: usize) -> Vec<Contender> {
     let mut fused = Transfer::converged(bits);
     let mut apart = Transfer::converged(bits);
     let mut carried = BitVector::new();
     vec![
-        (
-            "fused",
-            repeat(move || {
-                let t = black_box(&mut fused);
-                black_box(t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill));
-            }),
-        ),
-        (
-            "apart",
-            repeat(move || {
-                black_box(apart_if_changed(black_box(&mut apart), &mut carried));
-            }),
-        ),
+        repeat("fused", move || {
+            let t = black_box(&mut fused);
+            t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill)
+        }),
+        repeat("apart", move || {
+            apart_if_changed(black_box(&mut apart), &mut carried)
+        }),
     ]
 }
 
-fn transfer_changed(bits: usize) -> Vec<(&'static str, Run)> {
+fn transfer_changed(bits: usize) -> Vec<Contender> {
     let undo = move |transfer: &mut Transfer| transfer.out.remove(bits - 1);
     let mut carried = BitVector::new();
     vec![
-        (
-            "fused",
-            in_turns(bits, Transfer::converged(bits), undo, |t| {
-                t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill)
-            }),
-        ),
-        (
-            "apart",
-            in_turns(bits, Transfer::converged(bits), undo, move |t| {
-                apart_if_changed(t, &mut carried)
-            }),
-        ),
+        in_turns("fused", bits, Transfer::converged(bits), undo, |t| {
+            t.out.or_with_and_not_if_changed(&t.generate, &t.input, &t.kill)
+        }),
+        in_turns("apart", bits, Transfer::converged(bits), undo, move |t| {
+            apart_if_changed(t, &mut carried)
+        }),
     ]
 }
 
@@ -642,7 +518,7 @@ fn apart_if_changed(t: &mut Transfer, carried: &mut BitVector) -> bool {
 
 /// Runs the contenders in turns and returns the median time of an operation for each, in
 /// nanoseconds.
-fn medians(contenders: &mut [(&'static str, Run)]) -> Vec<f64> {
+fn medians(contenders: &mut [Contender]) -> Vec<f64> {
     let time = |run: &mut Run, times: u64| {
         let start = Instant::now();
         run(times);
