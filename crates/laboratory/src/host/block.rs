@@ -108,7 +108,7 @@ impl Context {
     /// Performs an operation, during which the thread may have to wait.
     fn perform(&self, operation: &Operation, arguments: &[u64; ARGUMENTS]) -> Results {
         match *operation {
-            Operation::Compute(compute) => [compute(arguments), 0],
+            Operation::Compute(compute) => [compute.apply(arguments), 0],
             Operation::Register(register) => [self.register(register).into(), 0],
             Operation::Nothing => [0, 0],
             Operation::Barrier(barrier) => {
