@@ -18,6 +18,16 @@ pub struct TypedOperation {
 }
 
 impl TypedOperation {
+    /// Returns an operation without modifiers.
+    pub fn new(operation: Operation, data_type: DataType, source_type: DataType) -> Self {
+        Self {
+            operation,
+            data_type,
+            source_type,
+            modifiers: Modifiers::default(),
+        }
+    }
+
     /// Returns the operation's result for these sources as low bits; `result_bits` is the width of
     /// the result register. None if this operation is not modelled for these types, has another
     /// number of sources, uses other registers (carries, reciprocals, minima of three), or if the
@@ -73,7 +83,7 @@ impl TypedOperation {
 }
 
 /// Returns the low `bits` bits.
-const fn low_bits(bits: u32) -> u64 {
+pub const fn low_bits(bits: u32) -> u64 {
     match bits {
         0 => 0,
         bits if bits < 64 => (1 << bits) - 1,
@@ -86,29 +96,20 @@ mod tests {
     use super::*;
     use oriel_ori::{Comparison, Rounding};
 
-    fn typed_operation(operation: Operation, data_type: DataType, source_type: DataType) -> TypedOperation {
-        TypedOperation {
-            operation,
-            data_type,
-            source_type,
-            modifiers: Modifiers::default(),
-        }
-    }
-
     #[test]
     fn results_are_those_of_the_interpreter() {
-        let add = typed_operation(Operation::Iadd, DataType::B16, DataType::None);
+        let add = TypedOperation::new(Operation::Iadd, DataType::B16, DataType::None);
         assert_eq!(add.evaluate(&[0xFFFF, 2], 16), Some(1));
-        let wide = typed_operation(Operation::ImulWide, DataType::S64, DataType::S32);
+        let wide = TypedOperation::new(Operation::ImulWide, DataType::S64, DataType::S32);
         assert_eq!(wide.evaluate(&[u64::MAX, 3], 64), Some(-3i64 as u64));
-        let narrow = typed_operation(Operation::Cvt, DataType::U16, DataType::U32);
+        let narrow = TypedOperation::new(Operation::Cvt, DataType::U16, DataType::U32);
         assert_eq!(narrow.evaluate(&[0x1_2345], 16), Some(0x2345));
         let less = TypedOperation {
             modifiers: Modifiers {
                 comparison: Comparison::Lt,
                 ..Modifiers::default()
             },
-            ..typed_operation(Operation::Isetp, DataType::B1, DataType::S32)
+            ..TypedOperation::new(Operation::Isetp, DataType::B1, DataType::S32)
         };
         assert_eq!(less.evaluate(&[0xFFFF_FFFF, 0], 1), Some(1));
     }
@@ -117,7 +118,7 @@ mod tests {
     fn halves_in_sums_of_binary32_are_converted_first() {
         let [one, three, single] = [0x3C00, 0x4200, u64::from(2.0f32.to_bits())];
         let expect = |value: f32| Some(u64::from(value.to_bits()));
-        let of_halves = |operation| typed_operation(operation, DataType::F32, DataType::F16);
+        let of_halves = |operation| TypedOperation::new(operation, DataType::F32, DataType::F16);
         assert_eq!(
             of_halves(Operation::Fadd).evaluate(&[one, single], 32),
             expect(3.0)
@@ -130,26 +131,26 @@ mod tests {
             of_halves(Operation::Ffma).evaluate(&[three, three, single], 32),
             expect(11.0)
         );
-        let of_bfloats = typed_operation(Operation::Ffma, DataType::F32, DataType::Bf16);
+        let of_bfloats = TypedOperation::new(Operation::Ffma, DataType::F32, DataType::Bf16);
         assert_eq!(of_bfloats.evaluate(&[0x4040, 0x3F80, single], 32), expect(5.0));
-        let of_words = typed_operation(Operation::Fadd, DataType::F32, DataType::F32);
+        let of_words = TypedOperation::new(Operation::Fadd, DataType::F32, DataType::F32);
         assert_eq!(of_words.evaluate(&[single, single], 32), None);
     }
 
     #[test]
     fn what_needs_more_than_its_sources_is_not_evaluated() {
-        let carry = typed_operation(Operation::IaddCarry, DataType::B32, DataType::None);
+        let carry = TypedOperation::new(Operation::IaddCarry, DataType::B32, DataType::None);
         assert_eq!(carry.evaluate(&[1, 2], 32), None);
-        let add = typed_operation(Operation::Iadd, DataType::B32, DataType::None);
+        let add = TypedOperation::new(Operation::Iadd, DataType::B32, DataType::None);
         assert_eq!(add.evaluate(&[1], 32), None);
-        let extension = typed_operation(Operation::Cvt, DataType::U64, DataType::U8);
+        let extension = TypedOperation::new(Operation::Cvt, DataType::U64, DataType::U8);
         assert_eq!(extension.evaluate(&[1], 128), None);
         let root = TypedOperation {
             modifiers: Modifiers {
                 rounding: Rounding::Rn,
                 ..Modifiers::default()
             },
-            ..typed_operation(Operation::Frcp, DataType::F32, DataType::None)
+            ..TypedOperation::new(Operation::Frcp, DataType::F32, DataType::None)
         };
         assert_eq!(root.evaluate(&[0x4000_0000], 32), None);
     }

@@ -34,4 +34,4 @@ pub mod selection;
 pub mod soft_float;
 pub mod spaces;
 
-pub use evaluate::TypedOperation;
+pub use evaluate::{TypedOperation, low_bits};

@@ -6,6 +6,7 @@ use super::operands::{name, text};
 use super::{IN_BYTES, OUT_BYTES, SHARED_BYTES, SPECIALS, Writer};
 use crate::index::Value;
 use crate::model::{Binary, Comparison, Instruction, Operation, Space, Type, Use};
+use crate::opcodes::address_space;
 
 impl<W: Write> Writer<'_, W> {
     pub(super) fn instruction(&mut self, instruction: &Instruction) -> io::Result<()> {
@@ -293,13 +294,6 @@ fn float_name(binary: Binary) -> &'static str {
         | Binary::DivideUnsigned
         | Binary::Remainder
         | Binary::RemainderUnsigned => unreachable!("{binary:?} is for integers only"),
-    }
-}
-
-fn address_space(space: Space) -> u32 {
-    match space {
-        Space::Global => 1,
-        Space::Shared => 3,
     }
 }
 

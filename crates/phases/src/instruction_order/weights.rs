@@ -1,7 +1,8 @@
 //! The weights of registers.
 
+use crate::never_worse::is_data;
 use oriel_engine::entity::{EntityRef, Register};
-use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, RegisterFile, Special, units_of};
+use oriel_ori::{AddressSpace, Function, Operand, OperandKind, Operation, Special, units_of};
 
 /// The 32-bit units of ptxas' registers that each register takes. A predicate takes none; neither
 /// does a value that ptxas uses as an operand: an immediate, the address of a variable, a kernel's
@@ -35,13 +36,6 @@ impl Weights {
     pub fn get(&self, register: Register) -> u32 {
         self.units[register.index()]
     }
-}
-
-fn is_data(function: &Function, register: Register) -> bool {
-    matches!(
-        function.register(register).file,
-        RegisterFile::R | RegisterFile::Ur
-    )
 }
 
 /// True if the register's only value is one that instructions take as an operand.

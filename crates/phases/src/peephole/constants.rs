@@ -1,8 +1,9 @@
 //! Folds operations on constants.
 
-use super::matcher::{Matcher, is_integer, ones, signed};
+use super::matcher::{Matcher, is_integer, signed};
 use super::rewrite::{Rewrite, Value, value};
 use super::rule::{Governs, Rule};
+use oriel_arithmetic::low_bits;
 use oriel_ori::{DataType, Instruction, Operation, Rounding};
 use smallvec::SmallVec;
 
@@ -91,7 +92,7 @@ fn constants(matcher: &Matcher<'_>, instruction: Instruction) -> Option<SmallVec
         .map(|(number, source)| {
             // Most are none, and finding the width takes longer.
             let value = matcher.constant(source, u64::BITS)?;
-            Some(value & ones(source_bits(matcher, instruction, number)?))
+            Some(value & low_bits(source_bits(matcher, instruction, number)?))
         })
         .collect()
 }
@@ -151,7 +152,7 @@ fn fold_floats(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 
 fn is_nan(data_type: DataType, bits: u64) -> bool {
     match data_type {
-        DataType::F32 => f32::from_bits((bits & ones(32)) as u32).is_nan(),
+        DataType::F32 => f32::from_bits((bits & low_bits(32)) as u32).is_nan(),
         _ => f64::from_bits(bits).is_nan(),
     }
 }

@@ -1,7 +1,7 @@
 //! Identities of conversions between widths, and of packing and unpacking words.
 
 use super::matcher::{Matcher, is_integer};
-use super::rewrite::{Rewrite, node, plain, typed_operation, value, variant};
+use super::rewrite::{Rewrite, node, plain, value, variant};
 use super::rule::Rule;
 use oriel_arithmetic::TypedOperation;
 use oriel_ori::{DataType, Instruction, Operand, Operation, Variant};
@@ -127,7 +127,7 @@ fn convert_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let convert = |data_type, source_type| {
         node(
             root,
-            typed_operation(Operation::Cvt, data_type, source_type),
+            TypedOperation::new(Operation::Cvt, data_type, source_type),
             &[leaf.into()],
         )
     };
@@ -196,7 +196,7 @@ fn join_words(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         let is_high = matcher.is_constant(matcher.source(shift, 1), 32, 32);
         let (high, _) = extended_word(matcher, matcher.source(shift, 0))?;
         let (low, by_sign) = extended_word(matcher, low)?;
-        let pack = typed_operation(Operation::Pack, DataType::B64, DataType::B32);
+        let pack = TypedOperation::new(Operation::Pack, DataType::B64, DataType::B32);
         (is_high && !by_sign).then(|| node(root, pack, &[low.into(), high.into()]))?
     })
 }
@@ -206,7 +206,7 @@ fn double_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     orders.find_map(|[factor, constant]| {
         let is_doubled = matcher.is_constant(constant, 1 << 32 | 1, 64);
         let (word, by_sign) = extended_word(matcher, factor)?;
-        let pack = typed_operation(Operation::Pack, DataType::B64, DataType::B32);
+        let pack = TypedOperation::new(Operation::Pack, DataType::B64, DataType::B32);
         (is_doubled && !by_sign).then(|| node(root, pack, &[word.into(), word.into()]))?
     })
 }
@@ -230,8 +230,8 @@ fn shift_to_high_word(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
     }
     let [_, high] = words_of(matcher, shifted)?;
     let extension = match matcher.data_type(root).is_signed() {
-        true => typed_operation(Operation::Cvt, DataType::S64, DataType::S32),
-        false => typed_operation(Operation::Cvt, DataType::U64, DataType::U32),
+        true => TypedOperation::new(Operation::Cvt, DataType::S64, DataType::S32),
+        false => TypedOperation::new(Operation::Cvt, DataType::U64, DataType::U32),
     };
     node(root, extension, &[high.into()])
 }

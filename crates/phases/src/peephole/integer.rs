@@ -1,8 +1,9 @@
 //! Identities of sums, products, minima and the like.
 
-use super::matcher::{Matcher, ones, signed};
-use super::rewrite::{Becomes, Change, Node, Rewrite, Value, node, plain, typed_operation, value};
+use super::matcher::{Matcher, signed};
+use super::rewrite::{Becomes, Change, Node, Rewrite, Value, node, plain, value};
 use super::rule::{Governs, Rule};
+use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_ori::{DataType, Instruction, Operand, Operation};
 use smallvec::smallvec;
 
@@ -270,7 +271,7 @@ fn add_constants(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         true => outer.wrapping_sub(inner),
         false => outer.wrapping_add(inner),
     };
-    let constant = Value::Integer(signed(sum & ones(data_type.bits()), data_type.bits()));
+    let constant = Value::Integer(signed(sum & low_bits(data_type.bits()), data_type.bits()));
     match is_negative != is_leaf_negative {
         true => node(root, plain(Operation::Isub, data_type), &[constant, leaf.into()]),
         false => node(root, plain(Operation::Iadd, data_type), &[leaf.into(), constant]),
@@ -338,7 +339,7 @@ fn multiply_by_unit(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
     orders.find_map(|[factor, constant]| match matcher.constant(constant, bits)? {
         0 => value(root, Value::Integer(0)),
         1 => value(root, factor),
-        minus_one if minus_one == ones(bits) => {
+        minus_one if minus_one == low_bits(bits) => {
             let data_type = match bits {
                 16 => DataType::S16,
                 32 => DataType::S32,
@@ -372,7 +373,7 @@ fn multiply_constants(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrit
     orders.find_map(|[product, constant]| {
         let outer = matcher.constant(constant, bits)?;
         let (factor, inner) = scaled(matcher, product, bits)?;
-        let constant = signed(outer.wrapping_mul(inner) & ones(bits), bits);
+        let constant = signed(outer.wrapping_mul(inner) & low_bits(bits), bits);
         node(
             root,
             matcher.typed_operation(root),
@@ -386,7 +387,7 @@ fn simplify_mad(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let summand = matcher.source(root, 2);
     let [a, b] = matcher.two(root);
     if let (Some(a), Some(b)) = (matcher.constant(a, bits), matcher.constant(b, bits)) {
-        let product = signed(a.wrapping_mul(b) & ones(bits), bits);
+        let product = signed(a.wrapping_mul(b) & low_bits(bits), bits);
         return node(
             root,
             plain(Operation::Iadd, data_type),
@@ -415,7 +416,7 @@ fn simplify_wide_mad(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
     let summand = matcher.source(root, 2);
     let [a, b] = matcher.two(root);
     if matcher.is_constant(summand, 0, typed.data_type.bits()) {
-        let product = typed_operation(Operation::ImulWide, typed.data_type, typed.source_type);
+        let product = TypedOperation::new(Operation::ImulWide, typed.data_type, typed.source_type);
         return node(root, product, &[a.into(), b.into()]);
     }
     let is_zero = matcher.is_constant(a, 0, narrow) || matcher.is_constant(b, 0, narrow);
@@ -456,7 +457,7 @@ fn fuse_difference(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
     let [from, product] = matcher.two(root);
     matcher.register(from)?;
     let (factor, constant) = scaled(matcher, product, 32)?;
-    let constant = signed(constant.wrapping_neg() & ones(32), 32);
+    let constant = signed(constant.wrapping_neg() & low_bits(32), 32);
     scaled_sum(root, matcher.data_type(root), factor, constant, from)
 }
 
@@ -467,7 +468,7 @@ fn fuse_disjoint(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         matcher.defined_by(shift, Operation::Shl)?;
         let (factor, constant) = scaled(matcher, shift, 32)?;
         // There are zeros below the shifted value, so nothing carries over.
-        let is_disjoint = matcher.known_zeros(shift, 32) | matcher.known_zeros(low, 32) == ones(32);
+        let is_disjoint = matcher.known_zeros(shift, 32) | matcher.known_zeros(low, 32) == low_bits(32);
         is_disjoint.then(|| scaled_sum(root, matcher.data_type(root), factor, signed(constant, 32), low))?
     })
 }
@@ -488,7 +489,7 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         return None;
     }
     let result = function.result(root, 0);
-    let wide = typed_operation(Operation::ImadWide, typed.data_type, typed.source_type);
+    let wide = TypedOperation::new(Operation::ImadWide, typed.data_type, typed.source_type);
     let users = function.uses(matcher.register(result)?).take(MOST_USERS + 1);
     let mut rewrite = Rewrite::new();
     for (user, number) in users {
@@ -522,8 +523,8 @@ fn simplify_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
         return value(root, a);
     }
     let [least, greatest] = match typed.data_type.is_signed() {
-        true => [1 << (bits - 1), ones(bits) >> 1],
-        false => [0, ones(bits)],
+        true => [1 << (bits - 1), low_bits(bits) >> 1],
+        false => [0, low_bits(bits)],
     };
     let (absorbing, neutral) = match typed.operation {
         Operation::Imin => (least, greatest),

@@ -1,8 +1,9 @@
 //! Identities of conjunction, disjunction and complement, including predicates.
 
-use super::matcher::{Matcher, ones, signed};
+use super::matcher::{Matcher, signed};
 use super::rewrite::{Rewrite, Value, node, plain, value};
 use super::rule::Rule;
+use oriel_arithmetic::low_bits;
 use oriel_ori::{Instruction, Operand, Operation};
 
 const WIDTHS: &[u32] = &[1, 16, 32, 64];
@@ -99,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Returns all ones, as the constant of a width.
 fn all_ones(bits: u32) -> Value {
-    Value::Integer(signed(ones(bits), bits))
+    Value::Integer(signed(low_bits(bits), bits))
 }
 
 /// Returns the operand that a definition complements.
@@ -113,7 +114,7 @@ fn with_constant(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let mut orders = matcher.either_order(root).into_iter();
     orders.find_map(|[other, constant]| {
         let constant = matcher.constant(constant, bits)?;
-        match (operation, constant == 0, constant == ones(bits)) {
+        match (operation, constant == 0, constant == low_bits(bits)) {
             (Operation::And, true, _) => value(root, Value::Integer(0)),
             (Operation::Or, _, true) => value(root, all_ones(bits)),
             (Operation::And, _, true) | (Operation::Or | Operation::Xor, true, _) => value(root, other),
@@ -194,7 +195,7 @@ fn mask_known(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     orders.find_map(|[masked, mask]| {
         let mask = matcher.constant(mask, bits)?;
         let zeros = matcher.known_zeros(masked, bits);
-        if zeros | mask == ones(bits) {
+        if zeros | mask == low_bits(bits) {
             return value(root, masked);
         }
         (zeros & mask == mask).then(|| value(root, Value::Integer(0)))?

@@ -1,17 +1,8 @@
 //! The queries of rules.
 
-use oriel_arithmetic::TypedOperation;
+use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_engine::entity::Register;
 use oriel_ori::{DataType, Function, Instruction, InstructionFlags, ModifierFlags, Operand, Operation};
-
-/// Returns the low `bits` bits.
-pub(super) const fn ones(bits: u32) -> u64 {
-    match bits {
-        0 => 0,
-        bits if bits < 64 => (1 << bits) - 1,
-        _ => u64::MAX,
-    }
-}
 
 /// Sign-extends a number of this many bits.
 pub(super) const fn signed(value: u64, bits: u32) -> i64 {
@@ -143,12 +134,12 @@ impl<'a> Matcher<'a> {
         if constant.is_modified() {
             return None;
         }
-        Some(self.function.constant_bits(constant)? & ones(bits))
+        Some(self.function.constant_bits(constant)? & low_bits(bits))
     }
 
     /// True if an operand is this constant.
     pub fn is_constant(&self, operand: Operand, value: u64, bits: u32) -> bool {
-        self.constant(operand, bits) == Some(value & ones(bits))
+        self.constant(operand, bits) == Some(value & low_bits(bits))
     }
 
     /// True if an operand is the only use of its register.
@@ -167,7 +158,7 @@ impl<'a> Matcher<'a> {
 
     fn known_zeros_to(&self, operand: Operand, bits: u32, depth: u32) -> u64 {
         if let Some(value) = self.constant(operand, bits) {
-            return !value & ones(bits);
+            return !value & low_bits(bits);
         }
         let Some(definition) = self.definition(operand).filter(|_| depth > 0) else {
             return 0;
@@ -179,7 +170,7 @@ impl<'a> Matcher<'a> {
         if function.operation(definition) == Operation::Ld {
             let is_extended = from != DataType::None && !from.is_signed() && !from.is_float();
             return if is_extended {
-                ones(bits) & !ones(from.bits())
+                low_bits(bits) & !low_bits(from.bits())
             } else {
                 0
             };
@@ -196,15 +187,15 @@ impl<'a> Matcher<'a> {
             Operation::Or | Operation::Xor => zeros_of(0) & zeros_of(1),
             Operation::Sel => zeros_of(0) & zeros_of(1),
             Operation::Shl => match amount(1) {
-                Some(amount) => (zeros_of(0) << amount | ones(amount as u32)) & ones(bits),
+                Some(amount) => (zeros_of(0) << amount | low_bits(amount as u32)) & low_bits(bits),
                 None => 0,
             },
             Operation::Shr if !function.data_type(definition).is_signed() => match amount(1) {
-                Some(amount) => zeros_of(0) >> amount | ones(bits) & !(ones(bits) >> amount),
+                Some(amount) => zeros_of(0) >> amount | low_bits(bits) & !(low_bits(bits) >> amount),
                 None => 0,
             },
             Operation::Bfe if !function.data_type(definition).is_signed() => match amount(2) {
-                Some(length) => ones(bits) & !ones(length as u32),
+                Some(length) => low_bits(bits) & !low_bits(length as u32),
                 None => 0,
             },
             Operation::Cvt
@@ -213,7 +204,7 @@ impl<'a> Matcher<'a> {
                     && !from.is_signed()
                     && from.bits() < bits =>
             {
-                ones(bits) & !ones(from.bits())
+                low_bits(bits) & !low_bits(from.bits())
             }
             _ => 0,
         }

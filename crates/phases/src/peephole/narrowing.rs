@@ -11,9 +11,10 @@
 //! LLVM creates such trees for rotations that share their operand.
 
 use super::conversions::{extended_word, resizing, words_of};
-use super::matcher::{Matcher, ones, signed};
+use super::matcher::{Matcher, signed};
 use super::rewrite::{Node, Rewrite, Value, nodes, plain, variant};
 use super::rule::{Governs, Rule};
+use oriel_arithmetic::low_bits;
 use oriel_ori::{DataType, Instruction, Operand, Operation, Variant};
 use smallvec::SmallVec;
 
@@ -63,7 +64,7 @@ impl Tree<'_> {
     fn narrow(&mut self, wide: Operand, depth: u32) -> Option<Value> {
         let matcher = self.matcher;
         if let Some(constant) = matcher.constant(wide, 64) {
-            return Some(Value::Integer(signed(constant & ones(32), 32)));
+            return Some(Value::Integer(signed(constant & low_bits(32), 32)));
         }
         if let Some((word, _)) = extended_word(matcher, wide) {
             return Some(word.into());

@@ -1,9 +1,10 @@
 //! Identities of comparisons, selections and branches.
 
 use super::conversions::extended_word;
-use super::matcher::{Matcher, ones, signed};
+use super::matcher::{Matcher, signed};
 use super::rewrite::{Node, Rewrite, Value, compare, node, plain, sources, value};
 use super::rule::{Governs, Rule};
+use oriel_arithmetic::low_bits;
 use oriel_ori::{Comparison, DataType, Instruction, ModifierFlags, Operand, OperandKind, Operation};
 use smallvec::smallvec;
 
@@ -174,8 +175,8 @@ fn compare_extreme(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> 
     let bits = source_type.bits();
     let (_, constant, comparison) = with_constant(matcher, root)?;
     let [least, greatest] = match source_type.is_signed() {
-        true => [1 << (bits - 1), ones(bits) >> 1],
-        false => [0, ones(bits)],
+        true => [1 << (bits - 1), low_bits(bits) >> 1],
+        false => [0, low_bits(bits)],
     };
     match comparison {
         Comparison::Lt if constant == least => value(root, truth(false)),
@@ -224,7 +225,7 @@ fn compare_sum(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         (Operation::Xor, Some(mask)) => (a, constant ^ mask),
         _ => return None,
     };
-    let constant = Value::Integer(signed(constant & ones(bits), bits));
+    let constant = Value::Integer(signed(constant & low_bits(bits), bits));
     node(
         root,
         compare(Operation::Isetp, typed.source_type, comparison),
@@ -258,11 +259,11 @@ fn compare_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
     let (a, a_by_sign) = extended_word(matcher, a)?;
     let b: Value = match matcher.constant(b, 64) {
         Some(constant) => {
-            let narrow = signed(constant & ones(32), 32);
+            let narrow = signed(constant & low_bits(32), 32);
             let extended = if a_by_sign {
                 narrow as u64
             } else {
-                constant & ones(32)
+                constant & low_bits(32)
             };
             (extended == constant).then_some(Value::Integer(narrow))?
         }

@@ -91,21 +91,7 @@ impl Node {
 
 /// Returns an operation of one type without modifiers.
 pub(super) fn plain(operation: Operation, data_type: DataType) -> TypedOperation {
-    typed_operation(operation, data_type, DataType::None)
-}
-
-/// Returns an operation with a source type.
-pub(super) fn typed_operation(
-    operation: Operation,
-    data_type: DataType,
-    source_type: DataType,
-) -> TypedOperation {
-    TypedOperation {
-        operation,
-        data_type,
-        source_type,
-        modifiers: Modifiers::default(),
-    }
+    TypedOperation::new(operation, data_type, DataType::None)
 }
 
 /// Returns a comparison.
@@ -116,7 +102,7 @@ pub(super) fn compare(operation: Operation, source_type: DataType, comparison: C
     };
     TypedOperation {
         modifiers,
-        ..typed_operation(operation, DataType::B1, source_type)
+        ..TypedOperation::new(operation, DataType::B1, source_type)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Identities of shifts, bit fields and permutations. PTX takes an amount of the width or more as
 //! the width.
 
-use super::matcher::{Matcher, ones, signed};
-use super::rewrite::{Rewrite, Value, node, plain, typed_operation, value, variant};
+use super::matcher::{Matcher, signed};
+use super::rewrite::{Rewrite, Value, node, plain, value, variant};
 use super::rule::{Governs, Rule};
+use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_engine::entity::Register;
 use oriel_ori::{DataType, Instruction, ModifierFlags, Operand, Operation, Variant};
 
@@ -167,8 +168,10 @@ fn shift_back(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     let [shifted, amount] = matcher.two(root);
     let outer = matcher.constant(amount, 32)?;
     let (back, mask): (_, fn(u32, u32) -> u64) = match (typed.operation, typed.data_type.is_signed()) {
-        (Operation::Shl, _) => (Operation::Shr, |bits, amount| ones(bits) << amount & ones(bits)),
-        (_, false) => (Operation::Shl, |bits, amount| ones(bits) >> amount),
+        (Operation::Shl, _) => (Operation::Shr, |bits, amount| {
+            low_bits(bits) << amount & low_bits(bits)
+        }),
+        (_, false) => (Operation::Shl, |bits, amount| low_bits(bits) >> amount),
         _ => return None,
     };
     let (inner, amount) = shift_by(matcher, shifted, back)?;
@@ -199,7 +202,7 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
         let typed = matcher.typed_operation(extension);
         let narrow = matcher.source(extension, 0);
         let fits = match (typed.data_type, typed.source_type) {
-            (DataType::U64, DataType::U32) => factor <= ones(32),
+            (DataType::U64, DataType::U32) => factor <= low_bits(32),
             (DataType::S64, DataType::S32) => i32::try_from(factor as i64).is_ok(),
             _ => false,
         };
@@ -209,11 +212,11 @@ fn multiply_extended(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite
         if is_shift && has_product_elsewhere(matcher, root, matcher.register(narrow)?, factor) {
             return None;
         }
-        let product = typed_operation(Operation::ImulWide, typed.data_type, typed.source_type);
+        let product = TypedOperation::new(Operation::ImulWide, typed.data_type, typed.source_type);
         node(
             root,
             product,
-            &[narrow.into(), Value::Integer(signed(factor & ones(32), 32))],
+            &[narrow.into(), Value::Integer(signed(factor & low_bits(32), 32))],
         )
     })
 }
@@ -226,7 +229,7 @@ fn has_product_elsewhere(matcher: &Matcher<'_>, root: Instruction, register: Reg
     let mut uses = function.uses(register).take(USES_LOOKED_AT);
     uses.any(|(user, _)| {
         function.operation(user) == Operation::ImulWide
-            && matcher.constant(matcher.source(user, 1), 32) == Some(factor & ones(32))
+            && matcher.constant(matcher.source(user, 1), 32) == Some(factor & low_bits(32))
             && function.block_of(user) != function.block_of(root)
     })
 }
@@ -238,7 +241,7 @@ fn extract_field(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         let mask = matcher.constant(mask, bits)?;
         let (shift, amount) = shift_by(matcher, shifted, Operation::Shr)?;
         let length = mask.trailing_ones();
-        if mask != ones(length) || length == 0 || amount + length > bits {
+        if mask != low_bits(length) || length == 0 || amount + length > bits {
             return None;
         }
         let field = plain(Operation::Bfe, DataType::U32);
