@@ -136,7 +136,7 @@ fn has_other_users_than_phis(function: &Function, register: Register) -> bool {
 mod tests {
     use super::*;
     use crate::PhaseOptions;
-    use crate::testing::{check_ends_in_one_run, count_of, run_phase, run_phase_with};
+    use crate::testing::{check_ends_in_one_run, count_of, run_phase_with, text_after};
     use oriel_ori::parse_function;
     use proptest::prelude::*;
 
@@ -159,12 +159,7 @@ bix2:
 ";
 
     fn after(text: &str) -> String {
-        let mut function = parse_function(text).expect("it is well formed");
-        let before = function.to_string();
-        let changed = run_phase(run, &mut function);
-        assert_eq!(function.verify(), []);
-        assert_eq!(changed, function.to_string() != before);
-        function.to_string()
+        text_after(run, text)
     }
 
     #[test]

@@ -14,6 +14,23 @@ use oriel_ori::{
 };
 use oriel_random::Random;
 
+/// Parses a kernel in a form, such as `sm_80 ssa`, from its blocks, and verifies it.
+pub(crate) fn kernel(form: &str, blocks: &str) -> Function {
+    let text = format!("kernel \"k\" {form} {{\n{blocks}}}\n");
+    let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(function.verify(), [], "{function}");
+    function
+}
+
+/// Returns the default options with knobs.
+pub(crate) fn options_with(knobs: &[&str]) -> PhaseOptions {
+    let mut options = PhaseOptions::default();
+    for knob in knobs {
+        options.knobs.set(knob).expect("a knob");
+    }
+    options
+}
+
 /// Runs one phase. Returns whether it reported a change.
 pub(crate) fn run_phase(run: Run, function: &mut Function) -> bool {
     run_phase_with(run, function, &PhaseOptions::default())
@@ -30,6 +47,18 @@ pub(crate) fn count_of(run: Run, function: &mut Function, counter: &'static str)
     statistics.counter("test", counter)
 }
 
+/// Returns a function's text after one phase. Checks that the result verifies, and that the phase
+/// reports whether it changed something.
+pub(crate) fn text_after(run: Run, text: &str) -> String {
+    let mut function = parse_function(text).expect("it is well formed");
+    let before = function.to_string();
+    let changed = run_phase(run, &mut function);
+    assert_eq!(function.verify(), []);
+    let after = function.to_string();
+    assert_eq!(changed, after != before);
+    after
+}
+
 fn run_and_count(run: Run, function: &mut Function, options: &PhaseOptions) -> (PhaseResult, Statistics) {
     let mut statistics = Statistics::default();
     let result = crate::run(&registry::test_phase(run), function, options, &mut statistics);
@@ -44,13 +73,10 @@ pub(crate) fn run_named(
     knobs: &[&str],
     optimization_level: u32,
 ) -> (PhaseResult, Statistics, Vec<Remark>) {
-    let mut options = PhaseOptions {
+    let options = PhaseOptions {
         optimization_level,
-        ..PhaseOptions::default()
+        ..options_with(knobs)
     };
-    for knob in knobs {
-        options.knobs.set(knob).expect("a knob");
-    }
     run_with(name, function, &options)
 }
 
@@ -73,9 +99,7 @@ pub(crate) fn run_with(
 
 /// Returns the lines of an SSA kernel's body after a phase at an optimisation level.
 pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_level: u32) -> Vec<String> {
-    let text = format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n");
-    let mut function = parse_function(&text).expect("it is well formed");
-    assert_eq!(function.verify(), [], "{function}");
+    let mut function = kernel("sm_80 ssa", body);
     let before = function.to_string();
     let (result, ..) = run_named(name, &mut function, knobs, optimization_level);
     let printed = function.to_string();

@@ -2,7 +2,7 @@ use super::*;
 use crate::expressions::{
     ExpressionKind, copied_register, depends_on_writes, expression_kind, is_commutative, versions_for,
 };
-use crate::testing::run_phase_with;
+use crate::testing::{kernel, options_with, run_phase_with};
 use crate::{PhaseOptions, knobs::Knobs};
 use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::graph::Traversal;
@@ -15,22 +15,12 @@ use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 
-fn options(knobs: &[&str]) -> PhaseOptions {
-    let mut options = PhaseOptions::default();
-    for knob in knobs {
-        options.knobs.set(knob).unwrap();
-    }
-    options
-}
-
 /// Returns the body of a kernel after the phase, without block names and terminators, and whether
 /// it changed.
 fn after(body: &str, knobs: &[&str]) -> (String, bool) {
-    let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
-    let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(function.verify(), []);
+    let mut function = kernel("sm_90 ssa", body);
     let before = function.to_string();
-    let changed = run_phase_with(run, &mut function, &options(knobs));
+    let changed = run_phase_with(run, &mut function, &options_with(knobs));
     assert_eq!(function.verify(), [], "{function}");
     assert_eq!(changed, function.to_string() != before);
     (function.to_string(), changed)
@@ -600,7 +590,7 @@ proptest! {
         };
         let instructions = count(&function);
         let (mode, gate) = (format!("402={mode}"), format!("257={gate}"));
-        let changed = run_phase_with(run, &mut function, &options(&[&mode, &gate]));
+        let changed = run_phase_with(run, &mut function, &options_with(&[&mode, &gate]));
         prop_assert_eq!(function.verify(), []);
         prop_assert_eq!(changed, function.to_string() != before);
         prop_assert_eq!(changed, count(&function) < instructions);

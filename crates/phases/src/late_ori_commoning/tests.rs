@@ -1,6 +1,6 @@
 use super::*;
 use crate::PhaseOptions;
-use crate::testing::run_phase_with;
+use crate::testing::{kernel, options_with, run_phase_with};
 use oriel_engine::graph::Traversal;
 use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
@@ -8,13 +8,8 @@ use proptest::prelude::*;
 
 /// Returns a kernel after the phase, which the verifier accepts.
 fn after(form: &str, body: &str, knobs: &[&str]) -> String {
-    let text = format!("kernel \"k\" sm_90 {form} {{\n{body}}}\n");
-    let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(function.verify(), []);
-    let mut options = PhaseOptions::default();
-    for knob in knobs {
-        options.knobs.set(knob).unwrap();
-    }
+    let mut function = kernel(&format!("sm_90 {form}"), body);
+    let options = options_with(knobs);
     let before = function.to_string();
     let changed = run_phase_with(run, &mut function, &options);
     assert_eq!(function.verify(), [], "{function}");

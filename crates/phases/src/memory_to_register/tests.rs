@@ -1,23 +1,16 @@
 //! Tests promotion by GeneralOptimizeMid on small functions, and on random ones that the
 //! interpreter executes before and after.
 
-use crate::testing::run_phase_with;
+use crate::testing::{kernel, options_with, run_phase_with};
 use crate::{PhaseOptions, general_optimize_mid};
 use oriel_interpreter::{Kernel, Limits, Module, Parameter, run_blind};
-use oriel_ori::{Function, parse_function};
+use oriel_ori::Function;
 use oriel_random::{Random, Stream};
 use std::fmt::Write;
 
-fn parse(body: &str) -> Function {
-    let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
-    let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(function.verify(), [], "{function}");
-    function
-}
-
 /// Returns the body of a kernel after the phase.
 fn after_with(body: &str, options: &PhaseOptions) -> String {
-    let mut function = parse(body);
+    let mut function = kernel("sm_90 ssa", body);
     let before = function.to_string();
     let changed = run_phase_with(general_optimize_mid::run, &mut function, options);
     assert_eq!(function.verify(), [], "{function}");
@@ -31,14 +24,6 @@ fn after_with(body: &str, options: &PhaseOptions) -> String {
 
 fn after(body: &str) -> String {
     after_with(body, &PhaseOptions::default())
-}
-
-fn options(knobs: &[&str]) -> PhaseOptions {
-    let mut options = PhaseOptions::default();
-    for knob in knobs {
-        options.knobs.set(knob).unwrap();
-    }
-    options
 }
 
 /// True if the only object of this body stays in memory.
@@ -210,8 +195,8 @@ fn knobs_and_the_budget_keep_objects_in_memory() {
         &["MovWeightForConvertMemToReg=100"],
     ] {
         assert_eq!(
-            after_with(LOOP, &options(knobs)),
-            parse(LOOP).to_string(),
+            after_with(LOOP, &options_with(knobs)),
+            kernel("sm_90 ssa", LOOP).to_string(),
             "{knobs:?}"
         );
     }
@@ -522,7 +507,8 @@ impl Program {
 
 #[test]
 fn an_object_that_goes_round_the_entry_stays() {
-    let mut function = parse(
+    let mut function = kernel(
+        "sm_90 ssa",
         "\
     stack frame(0) 4 bytes align 4
 bix0:
@@ -544,7 +530,8 @@ bix1:
 
 #[test]
 fn where_control_never_comes_a_value_may_be_its_own() {
-    let mut function = parse(
+    let mut function = kernel(
+        "sm_90 ssa",
         "\
     stack frame(0) 4 bytes align 4
 bix0:
@@ -566,11 +553,11 @@ fn random_programs_leave_the_same_memory() {
     // Only costs may keep an object in memory.
     let whatever_it_costs = PhaseOptions {
         register_budget: 255,
-        ..options(&["ConvertMemToRegCostRatio=1000"])
+        ..options_with(&["ConvertMemToRegCostRatio=1000"])
     };
     let mut kept = 0;
     for seed in 0..programs {
-        let function = parse(&Program::random(seed, false));
+        let function = kernel("sm_90 ssa", &Program::random(seed, false));
         promoted_with_same_memory(&function, &PhaseOptions::default(), seed);
         let mut all_promoted = function.clone();
         run_phase_with(general_optimize_mid::run, &mut all_promoted, &whatever_it_costs);
@@ -604,11 +591,11 @@ fn random_programs_with_an_array_leave_the_same_memory() {
     let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
     let options = PhaseOptions {
         register_budget: 255,
-        ..options(&["ConvertMemoryToRegIndexedSizeLimit=16"])
+        ..options_with(&["ConvertMemoryToRegIndexedSizeLimit=16"])
     };
     let mut promoted_arrays = 0;
     for seed in 0..programs {
-        let function = parse(&Program::random(seed, true));
+        let function = kernel("sm_90 ssa", &Program::random(seed, true));
         let promoted = promoted_with_same_memory(&function, &options, seed);
         promoted_arrays += u64::from(!promoted.to_string().contains("LEA.b64 [frame(3)]"));
     }
@@ -638,7 +625,7 @@ const LOAD: &str = "    %9:R32 = LD.local.b32.b32 [%4]\n";
 
 #[test]
 fn an_index_selects_one_of_the_elements() {
-    let options = options(&["135=8"]);
+    let options = options_with(&["135=8"]);
     let text = after_with(&indexed("8 bytes align 4", PRODUCT, LOAD), &options);
     assert!(text.contains(" = ISETP.eq.b32 %1, 1\n"), "{text}");
     assert!(text.contains("ST.global.b32.b32 %"), "{text}");
@@ -653,7 +640,7 @@ fn an_index_selects_one_of_the_elements() {
 
 #[test]
 fn an_index_may_count_bytes_from_anywhere() {
-    let options = options(&["135=8"]);
+    let options = options_with(&["135=8"]);
     // Of elements of eight bytes, only one begins four bytes before the base.
     let address = "    %3:R64 = CVT.s64.s32 %1\n    %5:R64 = SHL.b64 %3, 3\n    %6:R64 = IADD.b64 %2, %5\n    %4:R64 = IADD.b64 %6, 12\n";
     let text = after_with(&indexed("8 bytes align 4", address, LOAD), &options);
@@ -671,7 +658,7 @@ fn an_index_may_count_bytes_from_anywhere() {
 #[test]
 fn some_indexed_objects_stay() {
     let stays = |declarations: &str, address: &str, access: &str, limit: &str| {
-        let text = after_with(&indexed(declarations, address, access), &options(&[limit]));
+        let text = after_with(&indexed(declarations, address, access), &options_with(&[limit]));
         text.contains("LD.local")
     };
     let plain = "8 bytes align 4";

@@ -1,6 +1,6 @@
 use crate::registry::named;
-use crate::testing::add_copies;
-use crate::{Manager, PhaseOptions, PhaseResult, Remark};
+use crate::testing::{add_copies, options_with};
+use crate::{Manager, PhaseResult, Remark};
 use oriel_engine::entity::EntityRef;
 use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
@@ -12,10 +12,7 @@ use proptest::prelude::*;
 /// Runs phases in order, verifying each. Returns whether they changed the function, and the
 /// remarks.
 fn run(phases: &[&str], function: &mut Function, knobs: &[&str]) -> (bool, Vec<Remark>) {
-    let mut options = PhaseOptions::default();
-    for knob in knobs {
-        options.knobs.set(knob).expect("a knob");
-    }
+    let options = options_with(knobs);
     let mut manager = Manager::new(&options, true);
     let mut changed = false;
     for name in phases {

@@ -1,21 +1,14 @@
 use super::*;
 use crate::PhaseOptions;
-use crate::testing::run_phase_with;
+use crate::testing::{kernel, options_with, run_phase_with};
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
-use oriel_ori::{DataType, Operand, Operation, parse_function};
+use oriel_ori::{DataType, Operand, Operation};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
-
-fn parse(body: &str) -> Function {
-    let text = format!("kernel \"k\" sm_90 ssa {{\n{body}}}\n");
-    let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(function.verify(), [], "{function}");
-    function
-}
 
 fn count(function: &Function) -> usize {
     let blocks = function.blocks().iter();
@@ -73,11 +66,8 @@ fn stored(function: &Function) -> Vec<u64> {
 /// Returns the function after the phase, checking that it computes the same, and the number of
 /// instructions removed.
 fn after(body: &str, knobs: &[&str]) -> (Function, usize) {
-    let mut function = parse(body);
-    let mut options = PhaseOptions::default();
-    for knob in knobs {
-        options.knobs.set(knob).unwrap();
-    }
+    let mut function = kernel("sm_90 ssa", body);
+    let options = options_with(knobs);
     let (before, instructions, text) = (stored(&function), count(&function), function.to_string());
     let changed = run_phase_with(run, &mut function, &options);
     assert_eq!(function.verify(), [], "{text}{function}");
@@ -362,7 +352,7 @@ fn every_type_of_a_chain_has_a_width() {
              %4:R{0} = IADD.{name} %0, 3\n    %5:R{0} = IADD.{name} %4, %1\n    ST.global.{name} %5, [8]\n    RET\n",
             data_type.bits()
         );
-        let mut function = parse(&text);
+        let mut function = kernel("sm_90 ssa", &text);
         let before = count(&function);
         assert!(run_phase_with(run, &mut function, &PhaseOptions::default()));
         assert_eq!(count(&function), before - 2);
