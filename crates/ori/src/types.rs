@@ -148,6 +148,26 @@ impl DataType {
         }
     }
 
+    /// Returns the unsigned integer of 8, 16, 32 or 64 bits.
+    pub const fn unsigned(bits: u32) -> Self {
+        match bits {
+            8 => Self::U8,
+            16 => Self::U16,
+            32 => Self::U32,
+            _ => Self::U64,
+        }
+    }
+
+    /// Returns the signed integer of 8, 16, 32 or 64 bits.
+    pub const fn signed(bits: u32) -> Self {
+        match bits {
+            8 => Self::S8,
+            16 => Self::S16,
+            32 => Self::S32,
+            _ => Self::S64,
+        }
+    }
+
     /// True for a floating-point type.
     #[inline]
     pub const fn is_float(self) -> bool {

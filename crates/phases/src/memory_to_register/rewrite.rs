@@ -324,8 +324,8 @@ impl Rewriter<'_> {
             return Some(register);
         }
         self.counts.conversions += 1;
-        let new = InstructionBuilder::new(Operation::Cvt, unsigned(wanted.bits()))
-            .source_type(unsigned(bits))
+        let new = InstructionBuilder::new(Operation::Cvt, DataType::unsigned(wanted.bits()))
+            .source_type(DataType::unsigned(bits))
             .source(source);
         Some(self.insert(function, store, new, variable))
     }
@@ -373,7 +373,13 @@ impl Rewriter<'_> {
         }
         self.counts.conversions += 1;
         let is_signed = memory.is_signed();
-        let typed = |bits: u32| if is_signed { signed(bits) } else { unsigned(bits) };
+        let typed = |bits: u32| {
+            if is_signed {
+                DataType::signed(bits)
+            } else {
+                DataType::unsigned(bits)
+            }
+        };
         let source = function.register_operand(value);
         // Only a byte is narrower than the register that holds it.
         let new = if is_signed || held < wide {
@@ -439,23 +445,5 @@ pub(super) fn moved_constant(
         (data_type, constant)
     } else {
         (wanted, function.integer_operand(low as i64))
-    }
-}
-
-fn unsigned(bits: u32) -> DataType {
-    match bits {
-        8 => DataType::U8,
-        16 => DataType::U16,
-        32 => DataType::U32,
-        _ => DataType::U64,
-    }
-}
-
-fn signed(bits: u32) -> DataType {
-    match bits {
-        8 => DataType::S8,
-        16 => DataType::S16,
-        32 => DataType::S32,
-        _ => DataType::S64,
     }
 }

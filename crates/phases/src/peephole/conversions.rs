@@ -133,8 +133,8 @@ fn convert_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     };
     match (between > from, to > between) {
         // The truncated part is not needed, or is truncated as well.
-        (true, false) if to < from => convert(outer.data_type, unsigned(from)),
-        (false, false) => convert(outer.data_type, unsigned(from)),
+        (true, false) if to < from => convert(outer.data_type, DataType::unsigned(from)),
+        (false, false) => convert(outer.data_type, DataType::unsigned(from)),
         // Extended to a smaller width in the same way.
         (true, false) => convert(typed_alike(to, inner), inner.source_type),
         // Zeros are extended as zeros; a sign is extended if the second extension is signed.
@@ -145,20 +145,12 @@ fn convert_twice(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     }
 }
 
-fn unsigned(bits: u32) -> DataType {
-    match bits {
-        16 => DataType::U16,
-        32 => DataType::U32,
-        _ => DataType::U64,
-    }
-}
-
 /// Returns the type of a width with the signedness of an extension.
 fn typed_alike(bits: u32, extension: TypedOperation) -> DataType {
     match (bits, extension.source_type.is_signed()) {
         (32, true) => DataType::S32,
         (64, true) => DataType::S64,
-        (bits, _) => unsigned(bits),
+        (bits, _) => DataType::unsigned(bits),
     }
 }
 

@@ -340,12 +340,8 @@ fn multiply_by_unit(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite>
         0 => value(root, Value::Integer(0)),
         1 => value(root, factor),
         minus_one if minus_one == low_bits(bits) => {
-            let data_type = match bits {
-                16 => DataType::S16,
-                32 => DataType::S32,
-                _ => DataType::S64,
-            };
-            node(root, plain(Operation::Ineg, data_type), &[factor.into()])
+            let negation = plain(Operation::Ineg, DataType::signed(bits));
+            node(root, negation, &[factor.into()])
         }
         _ => None,
     })

@@ -11,22 +11,6 @@ fn bits(width: u32) -> DataType {
     DataType::of_bits(width).expect("a width of registers")
 }
 
-pub(super) fn unsigned(width: u32) -> DataType {
-    match width {
-        16 => DataType::U16,
-        32 => DataType::U32,
-        _ => DataType::U64,
-    }
-}
-
-pub(super) fn signed(width: u32) -> DataType {
-    match width {
-        16 => DataType::S16,
-        32 => DataType::S32,
-        _ => DataType::S64,
-    }
-}
-
 /// Adds all patterns. Among equally good mappings of an operation, the first is used.
 pub(super) fn add(table: &mut PatternTable) {
     arithmetic(table);
@@ -92,7 +76,7 @@ fn arithmetic(table: &mut PatternTable) {
                 table,
                 &format!("S{stem}{width}"),
                 operation,
-                signed(width),
+                DataType::signed(width),
                 width,
                 all,
             );
@@ -100,7 +84,7 @@ fn arithmetic(table: &mut PatternTable) {
                 table,
                 &format!("U{stem}{width}"),
                 operation,
-                unsigned(width),
+                DataType::unsigned(width),
                 width,
                 all,
             );
@@ -131,7 +115,7 @@ fn carries(table: &mut PatternTable) {
 
 fn products(table: &mut PatternTable) {
     for width in WIDTHS {
-        for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
+        for (sign, data_type) in [("S", DataType::signed(width)), ("U", DataType::unsigned(width))] {
             let name = format!("MUL_HI_{sign}{width}");
             binary(table, &name, Operation::ImulHi, data_type, width, &["rr", "ri"]);
         }
@@ -147,8 +131,8 @@ fn products(table: &mut PatternTable) {
     for width in [16, 32] {
         let wide = 2 * width;
         for (sign, source, result) in [
-            ("s", signed(width), signed(wide)),
-            ("u", unsigned(width), unsigned(wide)),
+            ("s", DataType::signed(width), DataType::signed(wide)),
+            ("u", DataType::unsigned(width), DataType::unsigned(wide)),
         ] {
             for letters in ["rr", "ri"] {
                 let name = format!("MUL_WIDE{sign}{width}_{letters}");
@@ -212,7 +196,7 @@ fn dot_products(table: &mut PatternTable) {
 fn minima(table: &mut PatternTable) {
     for (stem, operation) in [("MIN", Operation::Imin), ("MAX", Operation::Imax)] {
         for width in WIDTHS {
-            for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
+            for (sign, data_type) in [("S", DataType::signed(width)), ("U", DataType::unsigned(width))] {
                 let name = format!("{sign}{stem}{width}");
                 binary(table, &name, operation, data_type, width, &["rr", "ri"]);
             }
@@ -234,13 +218,13 @@ fn unary(table: &mut PatternTable) {
         table.add(
             format_args!("ABS_S{width}"),
             Operation::Iabs,
-            signed(width),
+            DataType::signed(width),
             &words,
         );
         table.add(
             format_args!("NEG_S{width}"),
             Operation::Ineg,
-            signed(width),
+            DataType::signed(width),
             &words,
         );
         table.add(format_args!("NOT_b{width}"), Operation::Not, bits(width), &words);
@@ -260,7 +244,7 @@ fn unary(table: &mut PatternTable) {
                 .add(format_args!("{stem}{width}"), operation, DataType::B32, &count)
                 .from(bits(width));
         }
-        for (sign, source_type) in [("s", signed(width)), ("u", unsigned(width))] {
+        for (sign, source_type) in [("s", DataType::signed(width)), ("u", DataType::unsigned(width))] {
             for (stem, variant) in [("BFIND", Variant::None), ("BFIND_SHIFTAMT", Variant::ShiftAmount)] {
                 table
                     .add(
@@ -301,10 +285,10 @@ fn shifts(table: &mut PatternTable) {
     // LLVM has a second set of shifts for the intrinsics that clamp the amount; PTX always does.
     for (stem, operation, type_of) in [
         ("SHL", Operation::Shl, bits as fn(u32) -> DataType),
-        ("SRL", Operation::Shr, unsigned),
-        ("SRA", Operation::Shr, signed),
+        ("SRL", Operation::Shr, DataType::unsigned),
+        ("SRA", Operation::Shr, DataType::signed),
         ("SHL_CLAMP", Operation::Shl, bits),
-        ("SRL_CLAMP", Operation::Shr, unsigned),
+        ("SRL_CLAMP", Operation::Shr, DataType::unsigned),
     ] {
         for width in WIDTHS {
             for letters in ["rr", "ri"] {
@@ -338,7 +322,7 @@ fn fields(table: &mut PatternTable) {
     for width in [32, 64] {
         for letters in ["rrr", "rri", "rii"] {
             let words = words(width, &[width, 32, 32], letters);
-            for (sign, data_type) in [("S", signed(width)), ("U", unsigned(width))] {
+            for (sign, data_type) in [("S", DataType::signed(width)), ("U", DataType::unsigned(width))] {
                 table.add(
                     format_args!("BFE_{sign}{width}{letters}"),
                     Operation::Bfe,
