@@ -154,11 +154,9 @@ fn machine(criterion: &mut Criterion) {
             bencher.iter(|| black_box(to_machine(&function, &snapshot)));
         });
         let mut forgotten = function.clone();
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                if !function.operation(instruction).is_terminator() {
-                    forgotten.make_anew(instruction);
-                }
+        for instruction in function.all_instructions() {
+            if !function.operation(instruction).is_terminator() {
+                forgotten.make_anew(instruction);
             }
         }
         group.bench_function(id("to_machine, all anew"), |bencher| {

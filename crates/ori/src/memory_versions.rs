@@ -245,9 +245,7 @@ mod tests {
         let flow = ControlFlow::analyze(&function, Traversal::default());
         let versions = MemoryVersions::compute(&function, &flow);
         let reads: Vec<Instruction> = function
-            .blocks()
-            .iter()
-            .flat_map(|&block| function.instructions(block))
+            .all_instructions()
             .filter(|&instruction| function.operation(instruction) == Operation::Ld)
             .collect();
         assert!(read_the_same(&versions, reads[0], reads[1]));

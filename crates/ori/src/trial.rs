@@ -119,32 +119,30 @@ mod tests {
 
     /// Copies, redirects and removes instructions at random, where a function allows it.
     fn edit(function: &mut Function, trial: &mut Trial, random: &mut Random) {
-        for &block in &function.blocks().to_vec() {
-            for instruction in function.instructions(block).collect::<Vec<_>>() {
-                let results: Vec<_> = function.result_registers(instruction).collect();
-                let operation = function.operation(instruction);
-                if operation.is_terminator() || operation == crate::Operation::Phi || results.len() != 1 {
-                    continue;
+        for instruction in function.all_instructions().collect::<Vec<_>>() {
+            let results: Vec<_> = function.result_registers(instruction).collect();
+            let operation = function.operation(instruction);
+            if operation.is_terminator() || operation == crate::Operation::Phi || results.len() != 1 {
+                continue;
+            }
+            match random.below(4) {
+                0 => {
+                    let copy = function.create_register_like(results[0]);
+                    let new = InstructionBuilder::copy_of(function, instruction)
+                        .result(function.register_operand(copy));
+                    trial.insert(function, Position::After(instruction), new);
                 }
-                match random.below(4) {
-                    0 => {
-                        let copy = function.create_register_like(results[0]);
-                        let new = InstructionBuilder::copy_of(function, instruction)
-                            .result(function.register_operand(copy));
-                        trial.insert(function, Position::After(instruction), new);
-                    }
-                    1 => trial.remove(function, instruction),
-                    2 => {
-                        for number in 0..function.sources(instruction).len() {
-                            let source = function.source(instruction, number);
-                            if source.as_register().is_some() {
-                                let other = source.with_register(results[0]);
-                                trial.set_source(function, instruction, number, other);
-                            }
+                1 => trial.remove(function, instruction),
+                2 => {
+                    for number in 0..function.sources(instruction).len() {
+                        let source = function.source(instruction, number);
+                        if source.as_register().is_some() {
+                            let other = source.with_register(results[0]);
+                            trial.set_source(function, instruction, number, other);
                         }
                     }
-                    _ => {}
                 }
+                _ => {}
             }
         }
     }
@@ -157,8 +155,7 @@ mod tests {
             for stage in [Stage::Ssa, Stage::Late] {
                 let mut function = random_function(seed, stage);
                 let flags = |function: &Function| -> Vec<InstructionFlags> {
-                    let blocks = function.blocks().iter();
-                    let instructions = blocks.flat_map(|&block| function.instructions(block));
+                    let instructions = function.all_instructions();
                     instructions
                         .map(|instruction| function.flags(instruction))
                         .collect()

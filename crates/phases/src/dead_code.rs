@@ -322,8 +322,7 @@ fn find_dead_by_liveness(
 /// borders.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
-    let blocks = function.blocks().iter();
-    let code = || blocks.clone().flat_map(|&block| function.instructions(block));
+    let code = || function.all_instructions();
     let goes_if_unused = |instruction: Instruction| {
         let results = function.results(instruction);
         !results.is_empty()
@@ -437,8 +436,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn instructions(function: &Function) -> BTreeSet<Instruction> {
-        let blocks = function.blocks().iter();
-        blocks.flat_map(|&block| function.instructions(block)).collect()
+        function.all_instructions().collect()
     }
 
     fn run(name: &str, function: &mut Function, knob: Option<&str>) -> u64 {

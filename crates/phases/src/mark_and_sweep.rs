@@ -36,10 +36,7 @@ fn reaching(
 
 /// Returns the instructions that a mark-and-sweep over reaching definitions keeps.
 pub fn marked(function: &Function) -> BTreeSet<Instruction> {
-    let all = || {
-        let blocks = function.blocks().iter();
-        blocks.flat_map(|&block| function.instructions(block))
-    };
+    let all = || function.all_instructions();
     let is_root = |instruction: Instruction| {
         let has_other_result = |operand: oriel_ori::Operand| operand.as_register().is_none();
         let results = function.results(instruction);

@@ -147,8 +147,7 @@ pub(crate) fn check_ends_in_one_run(run: Run, seed: u64) {
 
 /// Inserts copies before random uses, which then use the copies.
 pub(crate) fn add_copies(function: &mut Function, random: &mut Random) {
-    let blocks = function.blocks().iter();
-    let all: Vec<Instruction> = blocks.flat_map(|&block| function.instructions(block)).collect();
+    let all: Vec<Instruction> = function.all_instructions().collect();
     for user in all {
         if matches!(
             function.operation(user),

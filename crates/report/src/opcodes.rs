@@ -67,12 +67,10 @@ impl OpcodeReport {
 fn opaque_instructions(snapshot: &Snapshot<'_>) -> Result<BitVec, ImportError> {
     let function = from_machine(snapshot)?;
     let mut is_opaque: BitVec = BitVec::repeat(false, snapshot.instruction_count());
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            if function.operation(instruction).is_opaque() {
-                for origin in function.origins(instruction) {
-                    is_opaque.set(origin.index(), true);
-                }
+    for instruction in function.all_instructions() {
+        if function.operation(instruction).is_opaque() {
+            for origin in function.origins(instruction) {
+                is_opaque.set(origin.index(), true);
             }
         }
     }

@@ -20,8 +20,7 @@ use std::process::Command;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn instructions(function: &Function) -> BTreeSet<Instruction> {
-    let blocks = function.blocks().iter();
-    blocks.flat_map(|&block| function.instructions(block)).collect()
+    function.all_instructions().collect()
 }
 
 /// The functions of a generated module, at both stages.

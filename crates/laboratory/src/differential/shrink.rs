@@ -107,8 +107,7 @@ fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, 
 
 /// Returns the instructions that may be removed.
 fn candidates(function: &Function) -> Vec<Instruction> {
-    let blocks = function.blocks().iter();
-    let all = blocks.flat_map(|&block| function.instructions(block));
+    let all = function.all_instructions();
     all.filter(|&instruction| {
         !function.operation(instruction).is_terminator()
             && (!is_constant(function, instruction) || !has_uses(function, instruction))

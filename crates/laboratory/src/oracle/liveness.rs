@@ -157,10 +157,7 @@ fn are_phis_with_a_dead_one(function: &Function, one: Register, other: Register)
 fn last_use_differences(function: &Function, liveness: &Liveness, intervals: &LiveIntervals) -> Vec<String> {
     let last_uses = LastUses::compute(function, liveness);
     let mut differences = Vec::new();
-    let all = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.instructions(block));
+    let all = function.all_instructions();
     for instruction in all.filter(|&instruction| !matches!(function.operation(instruction), Operation::Phi)) {
         let sources = function.sources(instruction);
         for register in sources.iter().filter_map(Operand::as_register) {

@@ -471,7 +471,7 @@ mod tests {
             let mut function = random_function(seed, stage);
             let mut random = Random::new(seed, Stream::TestOri);
             let mut map = map_of(&function);
-            let code: Vec<Instruction> = function.blocks().iter().flat_map(|&block| function.instructions(block)).collect();
+            let code: Vec<Instruction> = function.all_instructions().collect();
             let code: Vec<Instruction> = code
                 .into_iter()
                 .filter(|&instruction| {

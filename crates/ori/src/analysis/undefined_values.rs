@@ -28,8 +28,7 @@ pub fn undefined_value_read(function: &Function) -> Option<Register> {
 /// do not count.
 pub fn undefined_value_readers(function: &Function) -> Vec<Instruction> {
     let undefined = undefined_registers(function);
-    let blocks = function.blocks().iter();
-    let instructions = blocks.flat_map(|&block| function.instructions(block));
+    let instructions = function.all_instructions();
     let readers = instructions.filter(|&instruction| {
         let mut sources = function.sources(instruction).iter();
         !hands_on(function.operation(instruction))
@@ -47,8 +46,7 @@ pub fn is_undefined_source(undefined: &EntityBitSet<Register>, source: Operand) 
 /// Returns the registers without a value: the only definition of each is an `IMPLICIT_DEF`, or a copy or
 /// PHI of such registers.
 pub fn undefined_registers(function: &Function) -> EntityBitSet<Register> {
-    let blocks = function.blocks().iter();
-    let instructions = blocks.flat_map(|&block| function.instructions(block));
+    let instructions = function.all_instructions();
     let mut pending: Vec<Register> = instructions
         .filter(|&instruction| function.operation(instruction) == Operation::ImplicitDef)
         .filter_map(|instruction| only_result(function, instruction))

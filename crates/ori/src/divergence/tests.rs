@@ -312,16 +312,14 @@ proptest! {
         let stage = if is_late { Stage::Late } else { Stage::Ssa };
         let function = random_function(seed, stage);
         let divergence = analyze(&function);
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                let sources = 0..function.sources(instruction).len();
-                let reads = sources.into_iter().any(|number| {
-                    divergence.is_divergent_source(&function, instruction, number)
-                });
-                let of_operands = origin_of_results(&function, instruction) == Origin::Operands;
-                for result in function.result_registers(instruction) {
-                    prop_assert!(!(reads && of_operands && divergence.is_uniform(result)));
-                }
+        for instruction in function.all_instructions() {
+            let sources = 0..function.sources(instruction).len();
+            let reads = sources.into_iter().any(|number| {
+                divergence.is_divergent_source(&function, instruction, number)
+            });
+            let of_operands = origin_of_results(&function, instruction) == Origin::Operands;
+            for result in function.result_registers(instruction) {
+                prop_assert!(!(reads && of_operands && divergence.is_uniform(result)));
             }
         }
     }

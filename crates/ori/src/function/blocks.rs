@@ -56,6 +56,12 @@ impl Function {
         }
     }
 
+    /// Returns the instructions of all blocks, in layout order.
+    pub fn all_instructions(&self) -> impl Iterator<Item = Instruction> + Clone + '_ {
+        let blocks = self.layout.iter();
+        blocks.flat_map(|&block| self.instructions(block))
+    }
+
     /// Returns the first instruction of a block.
     #[inline]
     pub fn first(&self, block: Block) -> Option<Instruction> {

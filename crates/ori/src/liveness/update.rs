@@ -183,8 +183,7 @@ enum End {
 
 impl<'a> Ends<'a> {
     fn new(liveness: &'a Liveness, function: &Function) -> Self {
-        let blocks = function.blocks().iter();
-        let instructions = blocks.flat_map(|&block| function.instructions(block));
+        let instructions = function.all_instructions();
         let positions = instructions.filter_map(|instruction| {
             let position = liveness.positions.get(instruction.index())?.expand()?;
             Some((position, instruction))

@@ -96,10 +96,8 @@ pub(super) fn check_lists(function: &Function, findings: &mut Vec<Finding>) {
             check_references(function, register, is_definition, &mut listed, findings);
         }
     }
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            check_references_from(function, instruction, &listed, findings);
-        }
+    for instruction in function.all_instructions() {
+        check_references_from(function, instruction, &listed, findings);
     }
     check_tables(function, findings);
     for &instruction in function.merged.keys() {

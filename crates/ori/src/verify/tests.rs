@@ -24,9 +24,7 @@ impl Damage {
     fn instruction(&mut self, holds: impl Fn(&Function, Instruction) -> bool) -> Option<Instruction> {
         let function = &self.function;
         let all: Vec<Instruction> = function
-            .blocks()
-            .iter()
-            .flat_map(|&block| function.instructions(block))
+            .all_instructions()
             .filter(|&instruction| holds(function, instruction))
             .collect();
         (!all.is_empty()).then(|| self.random.pick(&all))

@@ -187,8 +187,7 @@ fn remove_identities(function: &mut Function) -> u64 {
     let is_identity = |copy: &Instruction| {
         registers_of_copy(function, *copy).is_some_and(|(result, source)| result == source)
     };
-    let blocks = function.blocks().iter();
-    let copies = blocks.flat_map(|&block| function.instructions(block));
+    let copies = function.all_instructions();
     let identities: Vec<Instruction> = copies.filter(is_identity).collect();
     for &copy in &identities {
         function.remove(copy);

@@ -543,11 +543,9 @@ proptest! {
         let marks = InstructionFlags::MARK_PROPAGATED
             | InstructionFlags::MARK_DEFERRED
             | InstructionFlags::MARK_PREDICATED;
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                prop_assert!(!function.flags(instruction).intersects(marks));
-                prop_assert!(is_late || instruction.index() < first_new, "{}", function);
-            }
+        for instruction in function.all_instructions() {
+            prop_assert!(!function.flags(instruction).intersects(marks));
+            prop_assert!(is_late || instruction.index() < first_new, "{}", function);
         }
     }
 }

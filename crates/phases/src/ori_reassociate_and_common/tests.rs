@@ -28,11 +28,7 @@ fn operand_value(function: &Function, values: &HashMap<Register, u64>, operand: 
 fn stored(function: &Function) -> Vec<u64> {
     let mut values: HashMap<Register, u64> = HashMap::new();
     let mut stored = Vec::new();
-    for instruction in function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.instructions(block))
-    {
+    for instruction in function.all_instructions() {
         let sources: Vec<Operand> = function.sources(instruction).iter().collect();
         let value = |number: usize| operand_value(function, &values, sources[number]);
         let result = match function.operation(instruction) {

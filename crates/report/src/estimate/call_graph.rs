@@ -109,10 +109,7 @@ impl CallGraph {
 /// Returns the functions called by name, each once, and the number of calls by address.
 fn calls(function: &Function) -> (Vec<String>, usize) {
     let (mut found, mut indirect) = (Vec::<String>::new(), 0);
-    let instructions = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.instructions(block));
+    let instructions = function.all_instructions();
     for instruction in instructions.filter(|&it| function.operation(it) == Operation::Call) {
         let symbol = match function.source(instruction, 0).kind() {
             OperandKind::Special(special) => match function.special_data(special) {

@@ -70,16 +70,14 @@ impl Cells {
         let mut is_known = EntitySet::with_capacity(function.register_limit());
         // A definition precedes its uses in layout order, except in loops, where registers have
         // several definitions.
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                for (number, result) in function.results(instruction).iter().enumerate() {
-                    let Some(register) = result.as_register() else {
-                        continue;
-                    };
-                    if is_known.insert(register) {
-                        let is_uniform = uniform_registers.contains(register);
-                        cells.define(function, instruction, number, register, &is_known, is_uniform);
-                    }
+        for instruction in function.all_instructions() {
+            for (number, result) in function.results(instruction).iter().enumerate() {
+                let Some(register) = result.as_register() else {
+                    continue;
+                };
+                if is_known.insert(register) {
+                    let is_uniform = uniform_registers.contains(register);
+                    cells.define(function, instruction, number, register, &is_known, is_uniform);
                 }
             }
         }

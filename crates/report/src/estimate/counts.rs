@@ -70,10 +70,7 @@ impl Features {
 
     pub(super) fn add_instructions(&mut self, function: &Function) {
         use Operation as O;
-        let instructions = function
-            .blocks()
-            .iter()
-            .flat_map(|&block| function.instructions(block));
+        let instructions = function.all_instructions();
         for instruction in instructions {
             let data_type = function.data_type(instruction);
             if data_type == DataType::F64 {

@@ -30,35 +30,33 @@ fn only_user(function: &Function, instruction: Instruction) -> Option<Instructio
 /// before wide sums, products before sums.
 pub fn folded_instructions(function: &Function) -> EntitySet<Instruction> {
     let mut folded = EntitySet::with_capacity(function.instruction_limit());
-    for &block in function.blocks() {
-        for instruction in function.instructions(block) {
-            let operation = function.operation(instruction);
-            if !may_be_folded(operation) {
-                continue;
+    for instruction in function.all_instructions() {
+        let operation = function.operation(instruction);
+        if !may_be_folded(operation) {
+            continue;
+        }
+        let Some(user) = only_user(function, instruction) else {
+            continue;
+        };
+        let by = function.operation(user);
+        let is_shift_by_constant = operation == Operation::Shl
+            && !matches!(function.source(instruction, 1).kind(), OperandKind::Register(_));
+        let is_folded = match operation {
+            Operation::Shl if is_shift_by_constant => matches!(by, Operation::Iadd),
+            Operation::Imul | Operation::ImulWide => by == Operation::Iadd,
+            Operation::Cvt => {
+                let (to, from) = (function.data_type(instruction), function.source_type(instruction));
+                let widens = !to.is_float() && !from.is_float() && to.bits() == 64 && from.bits() == 32;
+                let is_multiplied = matches!(by, Operation::Shl | Operation::Imul | Operation::Imad);
+                widens && is_multiplied
             }
-            let Some(user) = only_user(function, instruction) else {
-                continue;
-            };
-            let by = function.operation(user);
-            let is_shift_by_constant = operation == Operation::Shl
-                && !matches!(function.source(instruction, 1).kind(), OperandKind::Register(_));
-            let is_folded = match operation {
-                Operation::Shl if is_shift_by_constant => matches!(by, Operation::Iadd),
-                Operation::Imul | Operation::ImulWide => by == Operation::Iadd,
-                Operation::Cvt => {
-                    let (to, from) = (function.data_type(instruction), function.source_type(instruction));
-                    let widens = !to.is_float() && !from.is_float() && to.bits() == 64 && from.bits() == 32;
-                    let is_multiplied = matches!(by, Operation::Shl | Operation::Imul | Operation::Imad);
-                    widens && is_multiplied
-                }
-                Operation::Fneg | Operation::Fabs | Operation::Not => {
-                    function.data_type(instruction).bits() >= 32
-                }
-                _ => false,
-            };
-            if is_folded {
-                folded.insert(instruction);
+            Operation::Fneg | Operation::Fabs | Operation::Not => {
+                function.data_type(instruction).bits() >= 32
             }
+            _ => false,
+        };
+        if is_folded {
+            folded.insert(instruction);
         }
     }
     folded

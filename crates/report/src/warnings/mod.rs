@@ -148,8 +148,7 @@ impl Subject<'_, '_> {
 
     /// Returns all instructions in the order of the code.
     fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
-        let blocks = self.function.blocks().iter();
-        blocks.flat_map(|&block| self.function.instructions(block))
+        self.function.all_instructions()
     }
 }
 
