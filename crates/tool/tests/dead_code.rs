@@ -9,13 +9,11 @@ use oriel::ori::{Function, Instruction, Operation};
 use oriel::phases::mark_and_sweep::marked;
 use oriel::phases::registry::Registry;
 use oriel::phases::{Manager, PhaseOptions};
-use oriel::snapshot::OwnedSnapshot;
 use oriel_generate::{Options, Shape};
+use oriel_tool::modules::compile_module;
+use oriel_tool::source::Source;
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fs::File;
-use std::path::Path;
-use std::process::Command;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -25,32 +23,14 @@ fn instructions(function: &Function) -> BTreeSet<Instruction> {
 
 /// The functions of a generated module, at both stages.
 fn compile(options: &Options) -> Result<Vec<Function>, Box<dyn Error>> {
-    let name = format!("dead-{}-{}", options.shape, options.seed);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // What an earlier run left behind, if it failed.
-    _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir(&folder)?;
-    let source = folder.join("k.ll");
-    oriel_generate::llvm_ir(options, File::create(&source)?)?;
-    let output = Command::new(env!("CARGO_BIN_EXE_oriel"))
-        .args(["compile", "--sm", "90", "--oriel"])
-        .arg(format!("-oriel=analyze '-oriel-snapshot={}'", folder.display()))
-        .args([&source, Path::new("-o"), Path::new("/dev/null")])
-        .output()?;
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let mut functions = Vec::new();
-    for entry in std::fs::read_dir(&folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "oriel") {
-            functions.push(from_machine(&OwnedSnapshot::load(&path)?.view())?);
-        }
-    }
-    std::fs::remove_dir_all(&folder)?;
-    Ok(functions)
+    let mut content = Vec::new();
+    oriel_generate::llvm_ir(options, &mut content)?;
+    let name = format!("{}-{}", options.shape, options.seed);
+    let compiled = compile_module(&Source::Memory { name, content }, Some("90"))?;
+    let snapshots = compiled.snapshots.iter();
+    Ok(snapshots
+        .map(|snapshot| from_machine(&snapshot.view()))
+        .collect::<Result<_, _>>()?)
 }
 
 /// Removes every third store of a function, beginning with one of the first three.

@@ -13,10 +13,9 @@ use oriel::snapshot::abi::Stage;
 use oriel_generate::{Options, Shape};
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_interpreter::{Limits, Module, Program, run_described};
+use oriel_tool::modules::compile_module;
+use oriel_tool::source::Source;
 use proptest::prelude::*;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const KERNELS: usize = 4;
 
@@ -30,41 +29,17 @@ struct Compiled {
 }
 
 fn compile(options: &Options) -> Compiled {
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("order-{:?}-{}", options.shape, options.seed));
-    // What an earlier run left behind, if it failed.
-    _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir(&folder).unwrap();
-    let (source, ptx) = (folder.join("k.ll"), folder.join("k.ptx"));
-    oriel_generate::llvm_ir(options, File::create(&source).unwrap()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_oriel"))
-        .args(["compile", "--sm", "80", "--oriel"])
-        .arg(format!("-oriel=analyze '-oriel-snapshot={}'", folder.display()))
-        .args([&source, Path::new("-o"), &ptx])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "oriel"))
-        .collect();
-    files.sort();
+    let mut content = Vec::new();
+    oriel_generate::llvm_ir(options, &mut content).unwrap();
+    let name = format!("{}-{}", options.shape, options.seed);
+    let compiled = compile_module(&Source::Memory { name, content }, Some("80")).unwrap();
+    let ptx = String::from_utf8(compiled.ptx.unwrap()).unwrap();
     let description = oriel_generate::launch_description(options, options.seed);
-    let compiled = Compiled {
-        snapshots: files
-            .iter()
-            .map(|file| OwnedSnapshot::load(file).unwrap())
-            .collect(),
-        module: Module::parse(&std::fs::read_to_string(&ptx).unwrap()).unwrap(),
+    Compiled {
+        snapshots: compiled.snapshots,
+        module: Module::parse(&ptx).unwrap(),
         launches: LaunchDescription::parse(&description, "generated.toml").unwrap(),
-    };
-    std::fs::remove_dir_all(&folder).unwrap();
-    compiled
+    }
 }
 
 impl Compiled {
