@@ -22,9 +22,6 @@ pub enum ControlFlowError {
     /// PHIs come first and the terminator last.
     #[error("{0} cannot be split among its PHIs or after its terminator")]
     BadSplit(Block),
-    /// Only a block and its single successor, of which it is the single predecessor, can be merged.
-    #[error("{0} and {1} cannot be merged")]
-    NotMergeable(Block, Block),
     /// The terminator's meaning is not known.
     #[error("the end of {0} cannot be changed")]
     OpaqueTerminator(Block),
@@ -178,23 +175,8 @@ impl Function {
         Ok(())
     }
 
-    /// Merges a block with its single successor, of which it is the single predecessor.
-    ///
-    /// # Errors
-    /// They are not such a pair, or something refers to the second.
-    pub fn merge_blocks(&mut self, first: Block, second: Block) -> Result<(), ControlFlowError> {
-        let edges_to_second = self.blocks().iter().flat_map(|&block| self.successors(block));
-        let is_only_way = edges_to_second.filter(|&block| block == second).count() == 1;
-        if !is_only_way || self.mergeable_successor(first) != Some(second) {
-            return Err(ControlFlowError::NotMergeable(first, second));
-        }
-        self.append_block(first, second);
-        self.layout.retain(|&block| block != second);
-        self.edits.note_placement();
-        Ok(())
-    }
-
-    /// Merges every block with its single successor where possible. Returns how many blocks were
+    /// Merges every block with its single successor, of which it is the single predecessor, where
+    /// possible. Returns how many blocks were
     /// removed.
     pub fn merge_all_blocks(&mut self) -> usize {
         let mut edges_into: SecondaryMap<Block, usize> = SecondaryMap::new();
@@ -473,9 +455,7 @@ mod tests {
         let a = function.create_register(RegisterFile::R, 32, None);
         let (_, value) = phi(&mut function, 1, &[(a, 0)]);
         let (last, _) = phi(&mut function, 3, &[(value, 1), (a, 2)]);
-        assert!(function.merge_blocks(Block::new(1), Block::new(2)).is_err());
-        assert!(function.merge_blocks(Block::new(2), Block::new(3)).is_err());
-        function.merge_blocks(Block::new(0), Block::new(1)).unwrap();
+        assert_eq!(function.merge_all_blocks(), 1);
         assert_eq!(successors(&function, 0), [2, 3]);
         assert_eq!(function.blocks().len(), 3);
         assert_eq!(
