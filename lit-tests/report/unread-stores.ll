@@ -50,3 +50,9 @@ define ptx_kernel void @passed(i32 %a, i32 %i) {
   call void @reads(ptr %array)
   ret void
 }
+define ptx_kernel void @elsewhere(ptr %p, i32 %a, i1 %c) {
+  %mine = alloca i32, align 4
+  %either = select i1 %c, ptr %mine, ptr %p
+  store i32 %a, ptr %either
+  ret void
+}
