@@ -178,7 +178,9 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   emitCodeRemarks(MF, Result, Run);
 }
 
-/// Counts each of the findings of LLVM's verifier in \p MF.
+/// Counts each of the findings of LLVM's verifier in \p MF. Leaves out those
+/// about MOV64_PARAM and MOV32_PARAM: LLVM describes their symbol as a register
+/// and refuses its own code, and a phase may compute such an address again.
 static StringMap<unsigned> verify(const MachineFunction &MF) {
   std::string Text;
   raw_string_ostream Stream(Text);
@@ -187,9 +189,18 @@ static StringMap<unsigned> verify(const MachineFunction &MF) {
   StringMap<unsigned> Findings;
   SmallVector<StringRef, 0> Lines;
   StringRef(Text).split(Lines, '\n');
-  for (StringRef Line : Lines)
-    if (Line.consume_front("*** ") && Line.consume_back(" ***"))
+  StringRef Last;
+  for (StringRef Line : Lines) {
+    if (Line.consume_front("*** ") && Line.consume_back(" ***")) {
       ++Findings[Line];
+      Last = Line;
+    } else if (Line.starts_with("- instruction:") &&
+               (Line.contains(" = MOV64_PARAM ") ||
+                Line.contains(" = MOV32_PARAM ")) &&
+               !Last.empty()) {
+      --Findings[Last];
+    }
+  }
   return Findings;
 }
 
