@@ -15,8 +15,6 @@ own that ends after --seconds. --keep writes both kinds of PTX to a folder. A pl
 import argparse
 import ast
 import functools
-import importlib.abc
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -27,81 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 from pathlib import Path
 
-
-class Meta(type):
-    """The class of the stand-in: whatever is asked of it is the stand-in again."""
-
-    def __getattr__(cls, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return cls
-
-    def __call__(cls, *values, **named):
-        # As a decorator it leaves the function as it is.
-        is_decorator = len(values) == 1 and not named and isinstance(values[0], (types.FunctionType, type))
-        return values[0] if is_decorator else cls
-
-    def __iter__(cls):
-        return iter(())
-
-    def __getitem__(cls, key):
-        return cls
-
-    def __bool__(cls):
-        return True
-
-    def _same(cls, *_):
-        return cls
-
-    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __or__ = __and__ = __rmul__ = __ror__ = _same
-    __lt__ = __le__ = __gt__ = __ge__ = lambda cls, other: True
-
-
-class StandIn(metaclass=Meta):
-    """In place of all that a missing module has."""
-
-
-class MissingModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules that nothing else finds."""
-
-    def find_spec(self, name, path=None, target=None):
-        return None if name.startswith(("triton", "oriel")) else importlib.util.spec_from_loader(name, self, is_package=True)
-
-    def create_module(self, spec):
-        module = types.ModuleType(spec.name)
-        module.__path__ = []
-        module.__getattr__ = lambda name: getattr(StandIn, name)
-        return module
-
-    def exec_module(self, module):
-        pass
-
-
-def loaded(path):
-    """The names that a file's statements define; those that fail are left out."""
-    tree = ast.parse(path.read_text(errors="replace"))
-    names = {"__name__": path.stem, "__file__": str(path)}
-    root = path.parent
-    while (root / "__init__.py").exists():
-        root = root.parent
-    package = ".".join(path.parent.relative_to(root).parts)
-    names["__package__"] = package or None
-    sys.path.insert(0, str(root))
-    for statement in tree.body:
-        if isinstance(statement, (ast.Expr, ast.For, ast.While)):
-            continue
-        for _ in range(2):
-            try:
-                exec(compile(ast.Module([statement], []), str(path), "exec"), names)
-                break
-            except BaseException:
-                # Configurations may depend on the GPU: a kernel is one without them too.
-                decorators = getattr(statement, "decorator_list", ())
-                statement.decorator_list = [it for it in decorators if ast.unparse(it) in ("triton.jit", "jit")]
-    return names
+from stand_ins import Meta, MissingModules, loaded
 
 
 def functions_of(names, path):
@@ -283,8 +209,8 @@ def in_process(path, target, arguments, pipe):
     """Sends the names of a file's kernels, then what each one gave."""
     import triton  # noqa: F401  before a project's folder of that name can be found
 
-    sys.meta_path.append(MissingModules())
-    names = loaded(path)
+    sys.meta_path.append(MissingModules(("triton", "oriel")))
+    names = loaded(path, path.read_text(errors="replace"), ("triton.jit", "jit"))
     kernels = functions_of(names, path)[:arguments.most_kernels]
     pipe.send([name for name, _, _ in kernels])
     for name, function, constants in kernels:
