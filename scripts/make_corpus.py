@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Makes the corpus that judge.py reads: public kernels as LLVM bitcode, a folder for each project.
 
-    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--projects A,B] [--language L] [--most-files 12] [--seconds 90]
-                           [--errors]
+    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--numba PYTHON] [--projects A,B] [--language L]
+                           [--most-files 12] [--seconds 90] [--errors]
 
 CHECKOUTS has a checkout of each project of calibration/projects.tsv, in a folder that is named like the repository with `+` for `/`;
 projects without one are left out. CUDA is a CUDA toolkit with its headers and libdevice. libclc for NVPTX is needed for OpenCL.
+--numba is the Python of an environment with numba-cuda; without it, projects in Python are left out. See compile_numba.py.
 Each --include is a folder with headers of another library, searched last; the comment of the list says which libraries are needed.
 calibration/headers has the declarations that nvcc makes and clang doesn't, subgroups for OpenCL, and, in a folder named like the
 project's, substitutes for headers that the project's build generates. --errors prints why files give no module.
@@ -17,6 +18,7 @@ the choice says nothing about the code and is the same in every run. Written are
 
 import argparse
 import csv
+import glob
 import hashlib
 import re
 import shlex
@@ -28,7 +30,7 @@ import common
 PROJECTS = common.ROOT / "calibration" / "projects.tsv"
 HEADERS = common.ROOT / "calibration" / "headers"
 # Suites that others judge by. Projects that contain copies of them lose these files.
-NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba")
+NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba_cuda", "numba/cuda/tests")
 SM = "80"
 LIBCLC = Path("/usr/lib/clc/nvptx64--nvidiacl.bc")
 # Of each language: a word that files with kernels have (of CUDA none: the kernels can be in headers), and the flags.
@@ -45,6 +47,7 @@ OF_LANGUAGE = {
         + ["-Xclang", "-target-feature", "-Xclang", "+ptx86", "-include", HEADERS / "opencl.h"]
         + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", LIBCLC],
     ),
+    "numba": ("numba", []),
 }
 # Launches as nvcc accepts them and clang doesn't.
 SPACED_LAUNCH = re.compile(r"<<\s+<|<\s+<<|>>\s+>|>\s+>>(?=\s*\()")
@@ -68,7 +71,7 @@ def projects(arguments):
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
     for line in listed():
         folder = arguments.checkouts / folder_of(line)
-        of_language = arguments.language in (None, line["language"])
+        of_language = arguments.language in (None, line["language"]) and (arguments.numba or line["language"] != "numba")
         if folder.is_dir() and of_language and (wanted is None or line["repository"] in wanted):
             yield line, folder
 
@@ -83,10 +86,15 @@ def sources(line, folder):
     return [names[name] for name in ordered if sign in names[name].read_text(errors="replace").lower()]
 
 
-def configured(flags, into):
-    """The flags with each `--configure=PATH.h.in` made a folder that has the header: CMake's lines are off, its values are 0."""
+def configured(flags, folder, into):
+    """The flags with each `--configure=PATH.h.in` made a folder that has the header: CMake's lines are off, its values are 0. In the place of
+    --every-folder are all folders of the checkout that have headers."""
     used = []
     for flag in flags:
+        if flag == "--every-folder":
+            headers = (path.parent for suffix in ("h", "cuh", "hpp") for path in folder.rglob(f"*.{suffix}"))
+            used += [f"-I{path}" for path in sorted(set(headers))]
+            continue
         if not flag.startswith("--configure="):
             used.append(flag)
             continue
@@ -104,7 +112,7 @@ def compiled(source, line, folder, result, arguments):
     flags = line["flags"]
     for name, place in places.items():
         flags = flags.replace(name, str(place))
-    flags = configured(shlex.split(flags), arguments.corpus / ".headers" / folder_of(line))
+    flags = configured(shlex.split(flags), folder, arguments.corpus / ".headers" / folder_of(line))
     of_language = OF_LANGUAGE[line["language"]][1]
     if line["language"] == "CUDA":
         of_language = [*of_language, f"--cuda-path={arguments.cuda_path}"]
@@ -141,19 +149,30 @@ def compiled(source, line, folder, result, arguments):
     return error
 
 
+def compiled_numba(source, into, arguments):
+    """Compiles the kernels of a file to a module each; the names of the modules, and what Numba refuses."""
+    script, libdevice = Path(__file__).with_name("compile_numba.py"), arguments.cuda_path / "nvvm" / "libdevice" / "libdevice.10.bc"
+    command = [arguments.numba, script, "--libdevice", libdevice, "--output", into, "--most-kernels", "6"]
+    said = subprocess.run([*command, "--seconds", str(arguments.seconds), source], capture_output=True, text=True).stderr
+    return sorted(module.name for module in into.glob(f"{glob.escape(source.stem)}.*.bc")), said.splitlines()
+
+
 def of_project(line, folder, arguments):
     """Compiles one project's files; the index's lines, and the error of each file that doesn't compile."""
     into = arguments.corpus / folder_of(line)
     into.mkdir(parents=True, exist_ok=True)
-    rows, errors = [], []
+    rows, errors, files = [], [], 0
     for source in sources(line, folder)[: 4 * arguments.most_files]:
         name = "__".join(source.relative_to(folder).parts) + ".bc"
-        error = None if (into / name).exists() else compiled(source, line, folder, into / name, arguments)
-        if error:
-            errors.append(f"{source.relative_to(folder)}: {error}")
+        if line["language"] == "numba":
+            names, refused = compiled_numba(source, into, arguments)
         else:
-            rows.append((into.name, name, SM, line["language"]))
-        if len(rows) == arguments.most_files:
+            error = None if (into / name).exists() else compiled(source, line, folder, into / name, arguments)
+            names, refused = ([], [f"{source.relative_to(folder)}: {error}"]) if error else ([name], [])
+        rows += [(into.name, name, SM, line["language"]) for name in names]
+        errors += refused
+        files += bool(names)
+        if files == arguments.most_files:
             break
     return rows, errors
 
@@ -164,6 +183,7 @@ def main():
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--cuda-path", type=Path, required=True)
     parser.add_argument("--include", type=Path, action="append", default=[])
+    parser.add_argument("--numba", type=Path)
     parser.add_argument("--projects")
     parser.add_argument("--language", choices=list(OF_LANGUAGE))
     parser.add_argument("--most-files", type=int, default=12)
