@@ -53,8 +53,9 @@ SHARES = (
 CALL_REGISTERS, LIVE_WITHIN = 24, 2
 # For a debugger: registers beside those of the PTX, and what a value costs that lives over a call.
 DEBUG_OFFSET, DEBUG_CALL_OFFSET, DEBUG_CALL_FACTOR = 6, 12, 2
-# Triton's kernels have made-up types and constants. At full weight, held-out errors on CUDA were larger and those on Triton as large.
-WEIGHT_OF_TRITON = 0.5
+# Kernels of these have made-up types, and Triton's made-up constants. At full weight, held-out errors on CUDA were larger and those on Triton
+# and numba as large.
+MADE_UP, WEIGHT_OF_MADE_UP = ("Triton", "numba"), 0.5
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
 # Bytes of spill stores and loads for each register that is missing, roughly.
@@ -113,7 +114,7 @@ class Table:
         of_family = dict(zip(families, counts))
         # A family with many kernels says more than one with few, but not as much more.
         self.weight = np.array([of_family[family] ** -0.5 for family in self.family])
-        self.weight[self.front_end == "Triton"] *= WEIGHT_OF_TRITON
+        self.weight[np.isin(self.front_end, MADE_UP)] *= WEIGHT_OF_MADE_UP
 
     def column(self, name):
         return self.features[:, self.names.index(name)]
