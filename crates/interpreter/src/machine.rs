@@ -9,8 +9,6 @@ use super::surroundings::{Launch, Surroundings, WARP_SIZE};
 use super::warp::{Stop, Warp};
 use oriel_arithmetic::lanes::LaneIter;
 
-/// Steps that a warp executes in its turn, unless it waits earlier.
-const TURN: u64 = 4096;
 const BARRIERS: usize = 16;
 
 /// The limits of a launch.
@@ -23,14 +21,26 @@ pub struct Limits {
     /// on what they read and on their order, and adds a hash of these and other events to the
     /// results of a launch. Only useful for comparisons.
     pub uninterpreted: bool,
+    /// Steps that a warp executes in its turn, unless it waits earlier. The result of a kernel without
+    /// races does not depend on it, nor on which warp comes first.
+    pub turn: u64,
+    /// Begins each round of turns with the last warp of the block instead of the first.
+    pub last_first: bool,
+}
+
+impl Limits {
+    /// The limits of `Default`.
+    pub const DEFAULT: Self = Self {
+        steps: 200_000_000,
+        uninterpreted: false,
+        turn: 4096,
+        last_first: false,
+    };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            steps: 200_000_000,
-            uninterpreted: false,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -205,7 +215,13 @@ impl Machine<'_> {
             if !self.states.contains(&State::Ready) {
                 return Err(self.deadlock());
             }
-            for number in 0..self.warps.len() {
+            let warps = self.warps.len();
+            for turn in 0..warps {
+                let number = if self.limits.last_first {
+                    warps - 1 - turn
+                } else {
+                    turn
+                };
                 if self.states[number] == State::Ready {
                     self.run_turn(number)?;
                 }
@@ -233,7 +249,7 @@ impl Machine<'_> {
 
     /// Runs a warp until it waits, ends, or has used its turn.
     fn run_turn(&mut self, number: usize) -> Result<(), Fault> {
-        let stop = self.warps[number].run(self.program, &mut self.around, TURN);
+        let stop = self.warps[number].run(self.program, &mut self.around, self.limits.turn);
         match stop {
             Ok(Stop::Pause) => {}
             Ok(Stop::End) => {

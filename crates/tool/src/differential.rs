@@ -111,6 +111,7 @@ impl DifferentialArguments {
         Limits {
             steps: self.steps.unwrap_or(default),
             uninterpreted: true,
+            ..Limits::DEFAULT
         }
     }
 

@@ -181,10 +181,10 @@ struct Candidate {
 
 impl ExecArguments {
     fn limits(&self) -> Limits {
-        let default = Limits::default();
         Limits {
-            steps: self.steps.unwrap_or(default.steps),
+            steps: self.steps.unwrap_or(Limits::DEFAULT.steps),
             uninterpreted: self.uninterpreted,
+            ..Limits::DEFAULT
         }
     }
 }

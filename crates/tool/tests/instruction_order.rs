@@ -55,7 +55,7 @@ impl Compiled {
         let program = Program::compile(&functions.iter().collect::<Vec<_>>(), &self.module).unwrap();
         let limits = Limits {
             steps: 100_000_000,
-            uninterpreted: false,
+            ..Limits::DEFAULT
         };
         run_described(&program, &self.launches, limits).unwrap().hash()
     }

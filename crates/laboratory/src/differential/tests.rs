@@ -13,7 +13,7 @@ use oriel_phases::PhaseOptions;
 
 const LIMITS: Limits = Limits {
     steps: 100_000,
-    uninterpreted: false,
+    ..Limits::DEFAULT
 };
 
 /// A loop that adds up numbers, next to unrelated work.
@@ -39,6 +39,21 @@ bix2:
     %13:R32 = SHL.b32 %12, 3
     ST.global.b32 %13, [%4]
     ST.global.b32 %11, [%4+8]
+    RET
+}
+"#;
+
+/// Each thread reads what the warp before has written.
+const RACE: &str = r#"
+kernel "k" sm_80 ssa {
+bix0:
+    %1:R64 = LD.entry.b64.b64 [&k_param_0]
+    %2:R32 = S2R.b32 tid.x
+    %3:R64 = IMUL.WIDE.u64.u32 %2, 16
+    %4:R64 = IADD.b64 %1, %3
+    %5:R32 = LD.global.b32.b32 [%1]
+    ST.global.b32 %2, [%1]
+    ST.global.b32 %5, [%4+8]
     RET
 }
 "#;
@@ -285,4 +300,14 @@ fn edits_that_make_a_difference_are_found() {
     assert_eq!(all.caught, all.doubted);
     assert_eq!(all.caught + all.doubted_only + all.equivalent, all.injected);
     assert_eq!((all.doubted_only, all.equivalent), (0, 0), "{all:?}");
+}
+
+#[test]
+fn a_launch_whose_result_depends_on_the_order_of_the_warps_is_no_evidence() {
+    let baseline = subject(RACE).baseline(LIMITS).unwrap();
+    let faults: Vec<String> = baseline.faults().map(ToString::to_string).collect();
+    assert_eq!(faults.len(), 3);
+    assert!(faults[0].contains("order of the warps"), "{}", faults[0]);
+    let without = RACE.replace("    ST.global.b32 %2, [%1]\n", "");
+    assert_eq!(subject(&without).baseline(LIMITS).unwrap().usable_inputs(), 3);
 }

@@ -692,7 +692,7 @@ fn memory_of(function: &Function) -> Vec<(u64, u8)> {
     };
     let limits = Limits {
         steps: 400_000,
-        uninterpreted: false,
+        ..Limits::DEFAULT
     };
     let program = oriel_interpreter::Program::compile(&[function], &module).unwrap();
     run_blind(&program, "k", 1, limits)
