@@ -24,9 +24,13 @@ pub struct Limits {
     /// Steps that a warp executes in its turn, unless it waits earlier. The result of a kernel without
     /// races does not depend on it, nor on which warp comes first.
     pub turn: u64,
-    /// Begins each round of turns with the last warp of the block instead of the first.
+    /// Begins each round of turns with the last warp of the block instead of the first, and lets clocks
+    /// show another time.
     pub last_first: bool,
 }
+
+/// What clocks show first if the last warp begins.
+const CLOCK: u64 = 1_000_003;
 
 impl Limits {
     /// The limits of `Default`.
@@ -134,6 +138,7 @@ pub fn run(
             parameter_offsets,
             launch,
             block: [0; 3],
+            clock: if limits.last_first { CLOCK } else { 0 },
         },
         kernel: kernel as u32,
         warps: vec![Warp::default(); warps as usize],

@@ -29,6 +29,8 @@ pub(super) struct Surroundings<'a> {
     pub parameter_offsets: Vec<u32>,
     pub launch: &'a Launch,
     pub block: [u32; 3],
+    /// What the clocks show before the first step.
+    pub clock: u64,
 }
 
 impl Surroundings<'_> {
@@ -72,7 +74,7 @@ impl Surroundings<'_> {
             R::LaneMaskLt => own - 1,
             R::LaneMaskGe => !(own - 1),
             R::LaneMaskGt => !(own | (own - 1)),
-            R::Clock | R::Clock64 | R::GlobalTimer | R::GlobalTimerLo => return steps,
+            R::Clock | R::Clock64 | R::GlobalTimer | R::GlobalTimerLo => return self.clock + steps,
             R::TotalSmemSize => self.shared.len() as u32,
             R::DynamicSmemSize => self.launch.dynamic_shared_bytes,
         };

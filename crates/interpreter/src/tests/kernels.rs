@@ -46,7 +46,7 @@ fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> F
         &mut memory,
         Limits {
             steps: 100_000,
-            uninterpreted: false,
+            ..Limits::DEFAULT
         },
     );
     FinishedRun {

@@ -7,6 +7,7 @@ use oriel_ori::parse_functions;
 const LIMITS: Limits = Limits {
     steps: 100_000,
     uninterpreted: true,
+    ..Limits::DEFAULT
 };
 
 /// Returns all memory left by a kernel whose body has its own word of memory at `[%4]`.
