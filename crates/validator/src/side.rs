@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Control continues in one block.
+    /// Control continues in one block, or in one of two that only return.
     Jump(Block),
     /// To the first block if the terminator's predicate holds, else to the second.
     Branch(Block, Block),
@@ -111,12 +111,27 @@ fn end_of(function: &Function, block: Block) -> End {
         (_, 0) => End::Leave,
         (Operation::Bra, 1) => End::Jump(targets[0]),
         (Operation::Bra, 2) if targets[0] == targets[1] => End::Jump(targets[0]),
+        (Operation::Bra, 2) if targets.iter().all(|&target| only_returns(function, target)) => {
+            End::Jump(targets[0])
+        }
         (Operation::Bra, 2) => End::Branch(targets[0], targets[1]),
         _ => {
             targets.shrink_to_fit();
             End::Choice(targets)
         }
     }
+}
+
+/// True if a block does nothing but return.
+fn only_returns(function: &Function, block: Block) -> bool {
+    let mut code = function
+        .instructions(block)
+        .filter(|&instruction| !function.operation(instruction).is_debug());
+    let first = code.next();
+    let is_return = |instruction| {
+        function.operation(instruction) == Operation::Ret && function.sources(instruction).is_empty()
+    };
+    first.is_some_and(is_return) && code.next().is_none()
 }
 
 /// Returns the terminator of a block.

@@ -698,3 +698,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_branch_between_two_returns_is_a_return() {
+    let branching = |other_way: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:\n    %1:R64 = LD.param::entry.b64 [0]\n    %2:R32 = LD.global.b32 [%1]\n    \
+                 %3:P = ISETP.eq.b32 %2, 0\n    BRA %3, bix1, fall bix2\nbix1:\n    RET\nbix2:\n{other_way}    RET\n"
+            ),
+        )
+    };
+    let after = parse("ssa", "bix0:\n    RET\n");
+    assert_eq!(compare(&branching(""), &after), Ok(()));
+    assert!(compare(&branching("    ST.global.b32 %2, [%1]\n"), &after).is_err());
+}
