@@ -82,11 +82,14 @@ class Record:
 class Parameters:
     """What a kernel does with its parameters, and with those of the functions that it calls."""
 
+    FINDINGS = ("is_whole", "is_complex", "has_whole_elements", "random_states")
+
     def __init__(self, node, names, nodes, callers=()):
         self.order = [argument.arg for argument in node.args.args]
         # By name: the number of indices, of parameters and variables.
         self.rank = collections.defaultdict(int)
-        self.is_whole, self.is_complex, self.has_whole_elements, self.random_states = set(), set(), set(), set()
+        for found in self.FINDINGS:
+            setattr(self, found, set())
         for inner in ast.walk(node):
             self.visit(inner)
             if isinstance(inner, ast.Call):
@@ -179,18 +182,18 @@ class Parameters:
             self.of_array(call.args[0], len(at.elts) if isinstance(at, ast.Tuple) else 1)
         elif "xoroshiro128p" in name and call.args:
             self.random_states.add(getattr(call.args[0], "id", None))
-        elif name not in callers and (found := self.function_of(name, names, nodes)):
-            callee = Parameters(*found, callers)
+        elif name not in callers and (function := self.function_of(name, names, nodes)):
+            callee = Parameters(*function, callers)
             for given, parameter in zip(call.args, callee.order):
                 if not isinstance(given, ast.Name):
                     continue
                 self.of_array(given, callee.rank[parameter])
-                for mine, its in ((self.is_whole, callee.is_whole), (self.is_complex, callee.is_complex), (self.random_states, callee.random_states), (self.has_whole_elements, callee.has_whole_elements)):
-                    if parameter in its:
-                        mine.add(given.id)
+                for found in self.FINDINGS:
+                    if parameter in getattr(callee, found):
+                        getattr(self, found).add(given.id)
 
     def types(self, real, whole_elements):
-        """Types for all parameters; None if there is no type for one."""
+        """Types for all parameters. Arrays have the elements `real`, or whole numbers where that is known or wanted for all."""
         from numba.cuda import types as numba
         from numba.cuda.random import xoroshiro128p_type
 
