@@ -48,6 +48,12 @@ def functions_of(names, path):
     return [(name, *rest) for name, rest in found.items() if name not in called]
 
 
+def kernels_of(path):
+    """The same of a file, which is executed with stand-ins for all modules that are missing from here on."""
+    sys.meta_path.append(MissingModules(("triton", "oriel")))
+    return functions_of(loaded(path, path.read_text(errors="replace"), ("triton.jit", "jit")), path)
+
+
 def pointers(function, callers=()):
     """The parameters that an address of a load or store begins with, here or in a function that is called."""
     import triton
@@ -209,9 +215,7 @@ def in_process(path, target, arguments, pipe):
     """Sends the names of a file's kernels, then what each one gave."""
     import triton  # noqa: F401  before a project's folder of that name can be found
 
-    sys.meta_path.append(MissingModules(("triton", "oriel")))
-    names = loaded(path, path.read_text(errors="replace"), ("triton.jit", "jit"))
-    kernels = functions_of(names, path)[:arguments.most_kernels]
+    kernels = kernels_of(path)[:arguments.most_kernels]
     pipe.send([name for name, _, _ in kernels])
     for name, function, constants in kernels:
         child = os.fork()

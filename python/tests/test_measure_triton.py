@@ -40,9 +40,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import measure_triton
-sys.meta_path.append(measure_triton.MissingModules())
-path = Path(sys.argv[2])
-for name, function, constants in measure_triton.functions_of(measure_triton.loaded(path), path):
+for name, function, constants in measure_triton.kernels_of(Path(sys.argv[2])):
     print(name, *measure_triton.signature(function, constants, "*fp16", True))
 """
 
