@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -123,3 +124,22 @@ def count_ptx_instructions(ptx):
         elif inside and code.endswith(";") and not code.startswith((".", "{", "}")):
             counts[name] += 1
     return counts
+
+
+def in_process(work, seconds):
+    """Does the work in a process of its own, with all that it starts. Returns whether it ended in time; if not, it is killed."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    end = time.monotonic() + seconds
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.02)
+    return True

@@ -4,8 +4,8 @@
     scripts/compile_numba.py [--most-kernels 8] [--seconds 60] --libdevice FILE.bc --output FOLDER FOLDER|FILE ...
 
 Run it with the Python of an environment that has numba-cuda, a CUDA toolkit's NVVM and NVRTC; no GPU is needed. A file is executed
-statement by statement with stand-ins for modules that are missing. What it leaves are its kernels: decorated functions that ask for
-the number of their thread. A kernel's types are those of its decorator. If there are none, they are made up from what the kernel
+statement by statement with stand-ins for modules that are missing. Its kernels are the decorated functions that ask for the number of
+their thread. A kernel's types are those of its decorator. If there are none, they are made up from what the kernel
 does with its parameters, so they are not always those that the project uses.
 
 Of each kernel, the IR that Numba hands to NVVM is linked with libdevice and optimised by opt -O3, as docs/drivers.md tells. The module
@@ -20,10 +20,8 @@ import importlib
 import json
 import os
 import re
-import signal
 import sys
 import tempfile
-import time
 import types
 import zlib
 from pathlib import Path
@@ -35,7 +33,7 @@ import common  # noqa: E402
 from stand_ins import MissingModules, StandIn, loaded  # noqa: E402
 
 CAPABILITY = (8, 0)
-# What a function asks for if it is a kernel.
+# A kernel asks for one of these.
 OF_A_THREAD = re.compile(r"\b(cuda\.grid|cuda\.gridsize|threadIdx|blockIdx)\b")
 # Parameters that are whole numbers, and arrays of such.
 WHOLE = re.compile(r"(?i)^[nmkijhwxyzt][xyz]?$|^n_|_n$|num|size|len|count|idx|index|width|height|step|iter|dim|offset|stride|row|col|seed|max_|axis|shape|bins")
@@ -295,7 +293,7 @@ def open_packages(path):
         sys.modules[name] = package
 
 
-def load(path):
+def load(path, text):
     """The names that the statements of a file define, with functions for decorators that Numba's stand for."""
     from numba import cuda
 
@@ -306,7 +304,7 @@ def load(path):
     for module in list(sys.modules.values()):
         if getattr(module, "__name__", "").startswith("numba") and getattr(module, "jit", None) is recorder.jit:
             module.jit = recorder
-    names = loaded(path, source_of(path), ("cuda.jit", "numba.cuda.jit", "jit"))
+    names = loaded(path, text, ("cuda.jit", "numba.cuda.jit", "jit"))
     for name, value in names.items():
         # A decorator that was not found left the function as it is: others may call it.
         if isinstance(value, types.FunctionType) and value.__module__ == names["__name__"]:
@@ -318,29 +316,21 @@ def load(path):
 def of_file(path, arguments):
     """Compiles a file's kernels, each in a process of its own."""
     sys.meta_path.append(MissingModules(("numba",)))
+    text = source_of(path)
     with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing):
-        names = load(path)
-    kernels = kernels_of(names, source_of(path))[: arguments.most_kernels]
-    for kernel in kernels:
-        module = arguments.output / f"{path.stem}.{kernel[0]}.bc"
-        child = os.fork()
-        if child == 0:
-            os.setpgid(0, 0)
+        names = load(path, text)
+    for kernel in kernels_of(names, text)[: arguments.most_kernels]:
+
+        def work(kernel=kernel):
             try:
-                reason = compiled(kernel, arguments.libdevice, module)
+                reason = compiled(kernel, arguments.libdevice, arguments.output / f"{path.stem}.{kernel[0]}.bc")
             except BaseException as error:
                 reason = f"{type(error).__name__}: {str(error)[:300]}"
             if reason:
-                print(f"{path.name} {kernel[0]}: {reason}", file=sys.stderr)
-            os._exit(0)
-        end = time.monotonic() + arguments.seconds
-        while os.waitpid(child, os.WNOHANG)[0] == 0:
-            if time.monotonic() > end:
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                print(f"{path.name} {kernel[0]}: no result in time", file=sys.stderr)
-                break
-            time.sleep(0.02)
+                print(f"{path.name} {kernel[0]}: {reason}", file=sys.stderr, flush=True)
+
+        if not common.in_process(work, arguments.seconds):
+            print(f"{path.name} {kernel[0]}: no result in time", file=sys.stderr)
 
 
 def main():
@@ -363,15 +353,14 @@ def main():
         for file in (file.resolve() for file in files):
             if not re.search(r"cuda\.jit|numba\.cuda|numba import.*cuda", file.read_text(errors="replace")):
                 continue
-            child = os.fork()
-            if child == 0:
-                signal.alarm(arguments.seconds * arguments.most_kernels)
+
+            def work(file=file):
                 try:
                     of_file(file, arguments)
                 except BaseException as error:
-                    print(f"{file.name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
-                os._exit(0)
-            os.waitpid(child, 0)
+                    print(f"{file.name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr, flush=True)
+
+            common.in_process(work, arguments.seconds * arguments.most_kernels)
 
 
 if __name__ == "__main__":

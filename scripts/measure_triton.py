@@ -19,14 +19,13 @@ import json
 import multiprocessing
 import os
 import re
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import common
 from stand_ins import Meta, MissingModules, loaded
 
 
@@ -218,22 +217,14 @@ def in_process(path, target, arguments, pipe):
     kernels = kernels_of(path)[:arguments.most_kernels]
     pipe.send([name for name, _, _ in kernels])
     for name, function, constants in kernels:
-        child = os.fork()
-        if child == 0:
-            # A group of its own, to which ptxas belongs as well.
-            os.setpgid(0, 0)
+
+        def send(name=name, function=function, constants=constants):
             try:
                 pipe.send((name, measured(function, constants, target, arguments.keep)))
             except BaseException as error:
                 pipe.send((name, {"failed": f"{type(error).__name__}: {error}"}))
-            os._exit(0)
-        end = time.monotonic() + arguments.seconds
-        while os.waitpid(child, os.WNOHANG)[0] == 0:
-            if time.monotonic() > end:
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                break
-            time.sleep(0.02)
+
+        common.in_process(send, arguments.seconds)
     pipe.send(None)
 
 

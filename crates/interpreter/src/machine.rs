@@ -29,7 +29,7 @@ pub struct Limits {
     pub last_first: bool,
 }
 
-/// What clocks show first if the last warp begins.
+/// The time that clocks begin with if the last warp comes first.
 const CLOCK: u64 = 1_000_003;
 
 impl Limits {

@@ -29,7 +29,7 @@ pub(super) struct Surroundings<'a> {
     pub parameter_offsets: Vec<u32>,
     pub launch: &'a Launch,
     pub block: [u32; 3],
-    /// What the clocks show before the first step.
+    /// The time that clocks show before the first step.
     pub clock: u64,
 }
 

@@ -174,7 +174,9 @@ impl Subject {
                 };
                 let (others, _) = input.run(&program, other_order)?;
                 if others.difference(&contents).is_some() {
-                    return Err(Fault::of_launch("its result depends on the order of the warps"));
+                    return Err(Fault::of_launch(
+                        "its result depends on the order of the warps or on a clock",
+                    ));
                 }
             }
             // A phase may make code slower; a loop that has lost its exit takes longer than that.
