@@ -5,7 +5,7 @@ mod messages;
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
-use crate::ori::analysis::undefined_value_read;
+use crate::ori::analysis::{asynchronous_register_user, undefined_value_read};
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
@@ -14,6 +14,7 @@ use crate::phases::{
     Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
 };
 use crate::plan::Plan;
+use crate::report::occupancy::LaunchBounds;
 use crate::report::{may_want_min_blocks, takes_min_blocks, wants_min_blocks};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
@@ -79,8 +80,10 @@ impl Directives {
             };
         }
         let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
+        // ptxas prefers `.maxnreg` to what the block's threads leave, with which they all fit.
+        let most = LaunchBounds::of(snapshot).register_limit_of_ptxas(snapshot.function().sm);
         Self {
-            max_registers: options.max_registers.filter(|_| !has_limit),
+            max_registers: options.max_registers.filter(|&limit| !has_limit && limit < most),
             rolled_loops: options.rolled_loops.clone(),
             ..Self::default()
         }
@@ -337,13 +340,12 @@ fn optimize(
     } else {
         0.0
     };
-    // Phases may read such a register more often than LLVM's function does.
-    let undefined = if phases.is_empty() {
+    let doubt = if phases.is_empty() {
         None
     } else {
-        undefined_value_read(function)
+        doubt_about(function)
     };
-    let phases = if undefined.is_some() { &[] } else { phases };
+    let phases = if doubt.is_some() { &[] } else { phases };
     let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
@@ -351,7 +353,7 @@ fn optimize(
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
     (work.statistics, work.remarks) = manager.finish();
-    work.remarks.extend(undefined.map(messages::undefined_value));
+    work.remarks.extend(doubt);
     work.is_changed = is_changed;
     if let Some(effects) = &mut work.effects {
         effects.add_statistics(&work.statistics);
@@ -371,6 +373,17 @@ fn optimize(
         }
     }
     validate(function, snapshot, options, work)
+}
+
+/// Returns why no phase may change the function; none for most functions.
+fn doubt_about(function: &Function) -> Option<Remark> {
+    // Phases may read such a register more often than LLVM's function does.
+    if let Some(register) = undefined_value_read(function) {
+        return Some(messages::undefined_value(register));
+    }
+    // Any phase may move instructions to where registers are in use, or copy such a register there.
+    let (_, name) = asynchronous_register_user(function)?;
+    Some(messages::asynchronous_registers(name))
 }
 
 /// Validates a function that may have changed, and takes the change back if the options demand a

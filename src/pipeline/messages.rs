@@ -32,6 +32,14 @@ pub(super) fn undefined_value(register: Register) -> Remark {
     remark(RemarkKind::Missed, "profile", "UndefinedValue", message)
 }
 
+/// Returns the remark on a function whose instruction `name` uses registers in the background.
+pub(super) fn asynchronous_registers(name: &str) -> Remark {
+    let message = format!(
+        "the function stays as it is: nothing else may touch the registers of {name} until it is done, and no operand says when that is"
+    );
+    remark(RemarkKind::Missed, "profile", "AsynchronousRegisters", message)
+}
+
 /// Returns the remark on a function that its phases made worse.
 pub(super) fn taken_back(reason: &str) -> Remark {
     let message = format!("the function stays as it is: {reason}");

@@ -12,7 +12,8 @@
 //! bits 0 to 2, the number of operands in bits 3 to 15, and with bit 31 the group that it matches
 //! in bits 16 to 30. In Ori the words are among the sources, results among the results.
 
-use super::function::{Function, Instruction};
+use super::function::{Function, Instruction, Special};
+use super::operand::OperandKind;
 use super::operation::Operation;
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::OpcodeFlags;
@@ -100,6 +101,20 @@ impl Function {
                 .machine_opcode(instruction)
                 .is_some_and(|opcode| opcode.flags.contains(OpcodeFlags::INLINE_ASM)),
             _ => false,
+        }
+    }
+
+    /// Returns the text of inline assembly; none for other instructions.
+    pub fn assembly_text(&self, instruction: Instruction) -> Option<&str> {
+        if !self.is_inline_assembly(instruction) {
+            return None;
+        }
+        let OperandKind::Special(special) = self.sources(instruction).iter().next()?.kind() else {
+            return None;
+        };
+        match self.special_data(special) {
+            Special::Symbol { symbol, .. } => Some(self.symbol_name(symbol)),
+            _ => None,
         }
     }
 

@@ -20,8 +20,10 @@
 //! | `dependencies.rs` | the order constraints between instructions of a block |
 //! | `uninitialized.rs` | registers that may be read before they are written |
 //! | `undefined_values.rs` | reads of values that nothing has computed |
+//! | `asynchronous_registers.rs` | instructions that still use registers when the next one runs |
 //! | `frame_addresses.rs` | where the code takes the address of a stack object |
 
+mod asynchronous_registers;
 mod dependencies;
 mod frame_addresses;
 mod interference;
@@ -32,6 +34,7 @@ mod undefined_values;
 mod uninitialized;
 mod walk;
 
+pub use asynchronous_registers::asynchronous_register_user;
 pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use frame_addresses::{FrameAddress, frame_addresses};
 pub use interference::{InterferenceGraph, InterferenceTest};

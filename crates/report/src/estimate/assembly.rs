@@ -11,7 +11,7 @@
 //! others, so a load in assembly is moved up like any load. Front ends that write most of their
 //! accesses as assembly (Triton) would otherwise seem to have no loads in flight.
 
-use oriel_ori::{AddressSpace, Function, Instruction, OperandKind, Special};
+use oriel_ori::{AddressSpace, Function, Instruction};
 
 /// The order that a piece of assembly keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,17 +206,6 @@ impl Assembly {
             group += 1;
         }
         None
-    }
-}
-
-/// Returns the text of inline assembly.
-pub fn text_of(function: &Function, instruction: Instruction) -> Option<&str> {
-    let OperandKind::Special(special) = function.sources(instruction).iter().next()?.kind() else {
-        return None;
-    };
-    match function.special_data(special) {
-        Special::Symbol { symbol, .. } => Some(function.symbol_name(symbol)),
-        _ => None,
     }
 }
 

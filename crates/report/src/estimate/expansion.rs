@@ -66,9 +66,9 @@ pub fn is_call_for_debugger(function: &Function, instruction: Instruction, sm: u
     match function.operation(instruction) {
         O::Call | O::Fns => true,
         O::Shfl | O::Vote | O::Match | O::Redux => calls_for_exchange,
-        O::InlineAsm if calls_for_exchange => {
-            assembly::text_of(function, instruction).is_some_and(|text| Assembly::parse(text).is_exchange)
-        }
+        O::InlineAsm if calls_for_exchange => function
+            .assembly_text(instruction)
+            .is_some_and(|text| Assembly::parse(text).is_exchange),
         _ => calls_subroutine(function, instruction),
     }
 }

@@ -5,7 +5,7 @@
 //! that ptxas generates for one instruction, such as a division, needs additional registers: the
 //! *temporaries* of a node.
 
-use super::assembly::{self, Assembly, AssemblyOrder};
+use super::assembly::{Assembly, AssemblyOrder};
 use super::cells::{Cell, Cells, is_parameter_read};
 use super::expansion::{calls_subroutine, is_matrix_operation, latency, temporaries};
 use super::folded::folded_instructions;
@@ -266,7 +266,7 @@ impl<'a> Lowering<'a> {
         if self.function.operation(instruction) != Operation::InlineAsm {
             return None;
         }
-        let text = assembly::text_of(self.function, instruction)?;
+        let text = self.function.assembly_text(instruction)?;
         Some(*self.texts.entry(text).or_insert_with(|| Assembly::parse(text)))
     }
 

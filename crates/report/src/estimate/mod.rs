@@ -47,7 +47,6 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use assembly::text_of;
 pub use call_graph::CallGraph;
 pub use causes::{Cause, Reason, Reasons};
 pub use features::Features;

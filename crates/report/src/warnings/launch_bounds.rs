@@ -10,7 +10,7 @@
 //! with `-v` (C7508). `.maxnreg` gives that number, too.
 
 use super::{Subject, Warning, WarningKind};
-use crate::estimate::{Target, text_of};
+use crate::estimate::Target;
 use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
 use crate::pressure::Place;
 use oriel_ori::{Function, Instruction, Operation};
@@ -76,7 +76,9 @@ pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
 fn is_setmaxnreg(function: &Function, instruction: Instruction) -> bool {
     const NAME: &str = "setmaxnreg";
     match function.operation(instruction) {
-        Operation::InlineAsm => text_of(function, instruction).is_some_and(|text| text.contains(NAME)),
+        Operation::InlineAsm => function
+            .assembly_text(instruction)
+            .is_some_and(|text| text.contains(NAME)),
         _ => {
             let opcode = function.machine_opcode(instruction);
             let mnemonic = opcode.and_then(|opcode| opcode.mnemonic.as_deref());
