@@ -65,6 +65,8 @@ static StringRef obstacleIn(StringRef Text, const Function &F) {
 /// if nothing is known.
 static StringRef obstacleTo(const MachineFunction &MF) {
   const Function &F = MF.getFunction();
+  if (StringRef(F.getParent()->getModuleInlineAsm()).contains(".shared"))
+    return "the assembly of its module declares shared memory";
   for (const GlobalVariable &Variable : F.getParent()->globals())
     if (Variable.getAddressSpace() == SharedSpace && Variable.isDeclaration() &&
         mayUse(F, Variable))

@@ -39,6 +39,13 @@
 ; RUN: cat %s %t.pointer.ll > %t.indirect.ll
 ; RUN: %llc -mattr=+ptx87 -oriel-spill-to-shared=on %t.indirect.ll -o - | FileCheck %s --check-prefix=NONE
 
+; Dynamic shared memory that the module's assembly declares.
+; RUN: echo 'module asm ".extern .shared .align 16 .b8 more[];"' > %t.assembly.ll
+; RUN: cat %s %t.assembly.ll > %t.declared.ll
+; RUN: %llc -mattr=+ptx87 -oriel-spill-to-shared=on -pass-remarks-missed=oriel %t.declared.ll -o - 2> %t.declared | FileCheck %s --check-prefix=NONE
+; RUN: FileCheck %s --check-prefix=DECLARED --input-file=%t.declared
+; DECLARED: not spilled to shared memory: the assembly of its module declares shared memory
+
 target triple = "nvptx64-nvidia-cuda"
 
 @dynamic = external addrspace(3) global [0 x i32]
