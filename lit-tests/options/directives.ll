@@ -18,6 +18,15 @@
 ; LIMIT: .func device
 ; LIMIT-NOT: .maxnreg
 
+; No limit is set that is not below what the launch bounds leave: ptxas would prefer it, and the block would not fit.
+; RUN: %llc -mcpu=sm_80 -oriel-maxnreg=64 %s -o - | FileCheck %s --check-prefix=BOUNDED
+; RUN: %llc -mcpu=sm_80 -oriel-maxnreg=63 %s -o - | FileCheck %s --check-prefix=BELOW
+; BOUNDED: .entry bounded(
+; BOUNDED-NOT: .maxnreg
+; BOUNDED: .entry limited(
+; BELOW: .entry bounded(
+; BELOW: {{^}}.maxnreg 63
+
 ; Loops are counted in the order of their headers: outer, inner, last.
 ; RUN: %llc -oriel-nounroll=0 %s -o - | FileCheck %s --check-prefix=OUTER
 ; RUN: %llc -oriel-nounroll=1,7 %s -o - | FileCheck %s --check-prefix=INNER
@@ -69,6 +78,10 @@ last:
   %more.last = icmp slt i32 %l.next, %n
   br i1 %more.last, label %last, label %exit, !llvm.loop !0
 exit:
+  ret void
+}
+
+define ptx_kernel void @bounded() "nvvm.maxntid"="1024" {
   ret void
 }
 

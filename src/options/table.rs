@@ -96,7 +96,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-maxnreg",
         value: "N",
-        help: "Limit kernels that have no .maxnreg to N registers a thread (16 to 255)",
+        help: "Limit kernels that have no .maxnreg to N registers a thread (16 to 255, of which ptxas makes at least 24)",
         apply: |options, value| {
             options.max_registers = Some(number(value, 16)?);
             Ok(())

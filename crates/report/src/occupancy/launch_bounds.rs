@@ -11,6 +11,9 @@ const SHARED: u32 = 3;
 /// of this size never limit occupancy on any multiprocessor, so only the kernel's own resources do.
 const ASSUMED_THREADS: u32 = 128;
 
+/// The least number of registers that ptxas can be limited to.
+const LEAST_LIMIT: u32 = 24;
+
 /// The launch bounds of a kernel: `__launch_bounds__`, `.reqntid`, `.maxnreg`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
@@ -18,7 +21,8 @@ pub struct LaunchBounds {
     pub max_threads_per_block: Option<u32>,
     /// Blocks that must fit at once.
     pub min_blocks_per_sm: Option<u32>,
-    /// Registers that a thread may have.
+    /// Registers that a thread may have, as ptxas understands `.maxnreg`: at least
+    /// [`LEAST_LIMIT`], and at most what any thread can have.
     pub max_registers: Option<u32>,
 }
 
@@ -38,7 +42,8 @@ impl LaunchBounds {
             max_threads_per_block: threads(function.required_threads)
                 .or_else(|| threads(function.max_threads)),
             min_blocks_per_sm: given(function.min_blocks_per_sm),
-            max_registers: given(function.max_registers),
+            max_registers: given(function.max_registers)
+                .map(|most| most.clamp(LEAST_LIMIT, MAX_REGISTERS_PER_THREAD)),
         }
     }
 
@@ -51,11 +56,13 @@ impl LaunchBounds {
     /// limit of the hardware. None if no number meets the bounds.
     pub fn register_limit(&self, limits: &SmLimits) -> Option<u32> {
         let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
-        // Without a bound on threads, ptxas ignores a bound on blocks.
-        match self.max_threads_per_block {
-            None => Some(most),
-            Some(threads) => limits
-                .registers_for(threads, self.min_blocks_per_sm.unwrap_or(1))
+        match (self.max_threads_per_block, self.min_blocks_per_sm) {
+            // Without a bound on threads, ptxas ignores a bound on blocks.
+            (None, _) => Some(most),
+            // ptxas prefers `.maxnreg` to what the threads of one block leave.
+            (Some(_), None) if self.max_registers.is_some() => Some(most),
+            (Some(threads), blocks) => limits
+                .registers_for(threads, blocks.unwrap_or(1))
                 .map(|registers| registers.min(most)),
         }
     }

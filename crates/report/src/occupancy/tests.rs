@@ -149,25 +149,34 @@ fn launch_bounds_limit_registers() {
 /// What ptxas 13.0.88 gives kernels with 160 values live at once.
 #[test]
 fn ptxas_gives_a_thread_so_many_registers() {
-    for (threads, blocks, registers) in [
-        (288, 2, 96),
-        (1024, 1, 64),
-        (768, 1, 80),
-        (96, 7, 80),
-        (160, 5, 72),
-        (33, 13, 72),
-        (352, 2, 80),
-        (1024, 2, 32),
+    for (threads, blocks, most, registers) in [
+        (288, Some(2), None, 96),
+        (1024, Some(1), None, 64),
+        (1024, None, None, 64),
+        (768, Some(1), None, 80),
+        (96, Some(7), None, 80),
+        (160, Some(5), None, 72),
+        (33, Some(13), None, 72),
+        (352, Some(2), None, 80),
+        (1024, Some(2), None, 32),
         // Cannot be met.
-        (1024, 4, 64),
+        (1024, Some(4), None, 64),
+        // `.maxnreg` replaces what the threads of a block leave, but not what several blocks leave.
+        (1024, None, Some(128), 128),
+        (1024, Some(1), Some(128), 64),
+        (1024, None, Some(24), 24),
+        (1024, Some(1), Some(24), 24),
     ] {
         let bounds = LaunchBounds {
             max_threads_per_block: Some(threads),
-            min_blocks_per_sm: Some(blocks),
-            max_registers: None,
+            min_blocks_per_sm: blocks,
+            max_registers: most,
         };
         let limit = bounds.register_limit_of_ptxas(80);
-        assert_eq!(limit, registers, "{threads} threads, {blocks} blocks");
+        assert_eq!(
+            limit, registers,
+            "{threads} threads, {blocks:?} blocks, at most {most:?}"
+        );
     }
 }
 
