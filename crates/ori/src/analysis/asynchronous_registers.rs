@@ -2,9 +2,9 @@
 //!
 //! `wgmma.mma_async` works on its accumulators and its matrix A in the background: between
 //! `wgmma.fence` and `wgmma.wait_group` no other instruction may touch these registers. Results of
-//! `tcgen05.ld` and sources of `tcgen05.st` are in use until `tcgen05.wait` (PTX ISA, at
-//! each of these instructions). No operand says so: to LLVM's code and to Ori such registers are values
-//! like all others.
+//! `tcgen05.ld` and sources of `tcgen05.st` are in use until `tcgen05.wait` (PTX ISA, at each of
+//! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
+//! all others.
 
 use crate::{Function, Instruction, Operation};
 

@@ -21,8 +21,7 @@ pub struct LaunchBounds {
     pub max_threads_per_block: Option<u32>,
     /// Blocks that must fit at once.
     pub min_blocks_per_sm: Option<u32>,
-    /// Registers that a thread may have, as ptxas understands `.maxnreg`: at least
-    /// [`LEAST_LIMIT`], and at most what any thread can have.
+    /// Registers that a thread may have, as ptxas understands `.maxnreg`: 24 to 255.
     pub max_registers: Option<u32>,
 }
 
