@@ -80,10 +80,12 @@ impl Directives {
             };
         }
         let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
-        // ptxas prefers `.maxnreg` to what the block's threads leave, with which they all fit.
-        let most = LaunchBounds::of(snapshot).register_limit_of_ptxas(snapshot.function().sm);
+        // ptxas obeys `.maxnreg` even if the threads of a block do not fit with so many registers.
+        let most = || LaunchBounds::of(snapshot).register_limit_of_ptxas(snapshot.function().sm);
         Self {
-            max_registers: options.max_registers.filter(|&limit| !has_limit && limit < most),
+            max_registers: options
+                .max_registers
+                .filter(|&limit| !has_limit && limit < most()),
             rolled_loops: options.rolled_loops.clone(),
             ..Self::default()
         }
@@ -340,12 +342,12 @@ fn optimize(
     } else {
         0.0
     };
-    let doubt = if phases.is_empty() {
+    let obstacle = if phases.is_empty() {
         None
     } else {
-        doubt_about(function)
+        obstacle_to_phases(function)
     };
-    let phases = if doubt.is_some() { &[] } else { phases };
+    let phases = if obstacle.is_some() { &[] } else { phases };
     let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
@@ -353,7 +355,7 @@ fn optimize(
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
     (work.statistics, work.remarks) = manager.finish();
-    work.remarks.extend(doubt);
+    work.remarks.extend(obstacle);
     work.is_changed = is_changed;
     if let Some(effects) = &mut work.effects {
         effects.add_statistics(&work.statistics);
@@ -376,14 +378,13 @@ fn optimize(
 }
 
 /// Returns why no phase may change the function; none for most functions.
-fn doubt_about(function: &Function) -> Option<Remark> {
+fn obstacle_to_phases(function: &Function) -> Option<Remark> {
     // Phases may read such a register more often than LLVM's function does.
     if let Some(register) = undefined_value_read(function) {
         return Some(messages::undefined_value(register));
     }
     // Any phase may move instructions to where registers are in use, or copy such a register there.
-    let (_, name) = asynchronous_register_user(function)?;
-    Some(messages::asynchronous_registers(name))
+    asynchronous_register_user(function).map(messages::asynchronous_registers)
 }
 
 /// Validates a function that may have changed, and takes the change back if the options demand a

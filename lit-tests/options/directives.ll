@@ -18,7 +18,7 @@
 ; LIMIT: .func device
 ; LIMIT-NOT: .maxnreg
 
-; No limit is set that is not below what the launch bounds leave: ptxas would prefer it, and the block would not fit.
+; A limit is set only if the launch bounds leave more: ptxas would obey a higher one, and the block would not fit.
 ; RUN: %llc -mcpu=sm_80 -oriel-maxnreg=64 %s -o - | FileCheck %s --check-prefix=BOUNDED
 ; RUN: %llc -mcpu=sm_80 -oriel-maxnreg=63 %s -o - | FileCheck %s --check-prefix=BELOW
 ; BOUNDED: .entry bounded(

@@ -118,6 +118,17 @@ impl Function {
         }
     }
 
+    /// True for inline assembly that contains `name`, and for an opcode whose mnemonic in PTX begins with
+    /// it. LLVM gives a mnemonic only to opcodes without a proper name.
+    pub fn has_ptx_name(&self, instruction: Instruction, name: &str) -> bool {
+        if let Some(text) = self.assembly_text(instruction) {
+            return text.contains(name);
+        }
+        let opcode = self.machine_opcode(instruction);
+        let mnemonic = opcode.and_then(|opcode| opcode.mnemonic.as_deref());
+        mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
+    }
+
     /// True if inline assembly may write a register while it still reads its sources, so that no
     /// source may become this register. Any result counts: assembly of several lines writes one
     /// result before it reads the last source, and not all of it declares that. Opcodes that Ori has

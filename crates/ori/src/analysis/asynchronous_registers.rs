@@ -6,7 +6,7 @@
 //! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
 //! all others.
 
-use crate::{Function, Instruction, Operation};
+use crate::{Function, Operation};
 
 /// The beginnings of the names of instructions that use registers after they were issued: PTX's, and
 /// LLVM's if it has opcodes for them.
@@ -16,25 +16,22 @@ const ASYNCHRONOUS: [(&str, Option<&str>); 3] = [
     ("tcgen05.st", Some("TCGEN05_ST_")),
 ];
 
-/// Returns an instruction that uses registers after it was issued, and its name.
-pub fn asynchronous_register_user(function: &Function) -> Option<(Instruction, &'static str)> {
+/// Returns PTX's name of an instruction of the function that uses registers after it was issued.
+pub fn asynchronous_register_user(function: &Function) -> Option<&'static str> {
     function.all_instructions().find_map(|instruction| {
+        let operation = function.operation(instruction);
+        if !matches!(
+            operation,
+            Operation::InlineAsm | Operation::OpaqueTerminator | Operation::Opaque
+        ) {
+            return None;
+        }
+        let opcode = function.machine_opcode(instruction);
+        let has_prefix = |prefix| opcode.is_some_and(|opcode| opcode.name.starts_with(prefix));
         let mut names = ASYNCHRONOUS.into_iter();
-        let name = match function.operation(instruction) {
-            Operation::InlineAsm | Operation::OpaqueTerminator => {
-                let text = function.assembly_text(instruction)?;
-                names.find(|(name, _)| text.contains(name))
-            }
-            Operation::Opaque => {
-                let opcode = function.machine_opcode(instruction)?;
-                let mnemonic = opcode.mnemonic.as_deref();
-                names.find(|(name, prefix)| {
-                    mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
-                        || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
-                })
-            }
-            _ => None,
-        };
-        name.map(|(name, _)| (instruction, name))
+        let found = names.find(|&(name, prefix)| {
+            function.has_ptx_name(instruction, name) || prefix.is_some_and(has_prefix)
+        });
+        found.map(|(name, _)| name)
     })
 }

@@ -13,7 +13,6 @@ use super::{Subject, Warning, WarningKind};
 use crate::estimate::Target;
 use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
 use crate::pressure::Place;
-use oriel_ori::{Function, Instruction, Operation};
 
 /// ptxas does not go below this number where the bounds allow no more.
 const NEVER_BELOW: u32 = 64;
@@ -55,7 +54,7 @@ pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
     }
     let mut all = subject
         .instructions()
-        .filter(|&instruction| is_setmaxnreg(subject.function, instruction));
+        .filter(|&instruction| subject.function.has_ptx_name(instruction, "setmaxnreg"));
     let first = all.next()?;
     let count = 1 + all.count();
     let threads = match bounds.max_threads_per_block {
@@ -71,18 +70,4 @@ pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
             "give the kernel a least number of blocks: __launch_bounds__({threads}, 1), \"nvvm.minctasm\"=\"1\"; or .maxnreg"
         ),
     })
-}
-
-fn is_setmaxnreg(function: &Function, instruction: Instruction) -> bool {
-    const NAME: &str = "setmaxnreg";
-    match function.operation(instruction) {
-        Operation::InlineAsm => function
-            .assembly_text(instruction)
-            .is_some_and(|text| text.contains(NAME)),
-        _ => {
-            let opcode = function.machine_opcode(instruction);
-            let mnemonic = opcode.and_then(|opcode| opcode.mnemonic.as_deref());
-            mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(NAME))
-        }
-    }
 }
