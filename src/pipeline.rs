@@ -20,6 +20,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
 use crate::validate::{Subject, Validator};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -342,13 +343,8 @@ fn optimize(
     } else {
         0.0
     };
-    let obstacle = if phases.is_empty() {
-        None
-    } else {
-        obstacle_to_phases(function)
-    };
-    let phases = if obstacle.is_some() { &[] } else { phases };
-    let is_changed = run_listed(function, options, phases, &mut manager, host, &mut work.effects)?;
+    let (phases, obstacle) = phases_without_obstacle(function, phases);
+    let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
@@ -377,14 +373,31 @@ fn optimize(
     validate(function, snapshot, options, work)
 }
 
-/// Returns why no phase may change the function; none for most functions.
-fn obstacle_to_phases(function: &Function) -> Option<Remark> {
+/// Returns the phases that may change the function, and a remark on why the others may not; none for
+/// most functions.
+fn phases_without_obstacle<'a>(
+    function: &Function,
+    phases: &'a [&'static Phase],
+) -> (Cow<'a, [&'static Phase]>, Option<Remark>) {
+    if phases.is_empty() {
+        return (Cow::Borrowed(phases), None);
+    }
     // Phases may read such a register more often than LLVM's function does.
     if let Some(register) = undefined_value_read(function) {
-        return Some(messages::undefined_value(register));
+        return (Cow::Borrowed(&[]), Some(messages::undefined_value(register)));
     }
-    // Any phase may move instructions to where registers are in use, or copy such a register there.
-    asynchronous_register_user(function).map(messages::asynchronous_registers)
+    // Most phases may move instructions to where registers are in use, or copy such a register there.
+    let Some(user) = asynchronous_register_user(function) else {
+        return (Cow::Borrowed(phases), None);
+    };
+    let sparing: Vec<_> = phases
+        .iter()
+        .copied()
+        .filter(|phase| phase.spares_asynchronous_registers)
+        .collect();
+    let left_out = sparing.len() < phases.len();
+    let remark = left_out.then(|| messages::asynchronous_registers(user, &sparing));
+    (Cow::Owned(sparing), remark)
 }
 
 /// Validates a function that may have changed, and takes the change back if the options demand a

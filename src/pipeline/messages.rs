@@ -5,6 +5,7 @@ use crate::graph::Traversal;
 use crate::live::LiveIntervals;
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::{ControlFlow, Function, Liveness};
+use crate::phases::registry::Phase;
 use crate::phases::{Remark, RemarkKind, unread_stores};
 use crate::snapshot::Snapshot;
 
@@ -32,10 +33,17 @@ pub(super) fn undefined_value(register: Register) -> Remark {
     remark(RemarkKind::Missed, "profile", "UndefinedValue", message)
 }
 
-/// Returns the remark on a function whose instruction `name` uses registers in the background.
-pub(super) fn asynchronous_registers(name: &str) -> Remark {
+/// Returns the remark on a function whose instruction `name` uses registers in the background, so that
+/// only these phases run.
+pub(super) fn asynchronous_registers(name: &str, phases: &[&'static Phase]) -> Remark {
+    let what = if phases.is_empty() {
+        "the function stays as it is".to_owned()
+    } else {
+        let names: Vec<&str> = phases.iter().map(|phase| phase.name).collect();
+        format!("only {} runs", names.join(", "))
+    };
     let message = format!(
-        "the function stays as it is: nothing else may touch the registers of {name} until it is done, and no operand says when that is"
+        "{what}: nothing else may touch the registers of {name} until it is done, and no operand says when that is"
     );
     remark(RemarkKind::Missed, "profile", "AsynchronousRegisters", message)
 }

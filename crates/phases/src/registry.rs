@@ -67,6 +67,10 @@ pub struct Phase {
     pub needs: Analyses,
     /// The analyses that it preserves when it changes a function.
     pub keeps: Analyses,
+    /// True if no instruction that it adds, moves or removes touches a register that [may be in use in
+    /// the background](oriel_ori::analysis::asynchronous_registers). Other phases do not run on
+    /// functions with such registers.
+    pub spares_asynchronous_registers: bool,
 }
 
 impl Phase {
@@ -131,6 +135,7 @@ impl Phase {
             hooks: Hooks::empty(),
             needs: Analyses::empty(),
             keeps: Analyses::empty(),
+            spares_asynchronous_registers: false,
         }
     }
 
@@ -161,6 +166,12 @@ impl Phase {
     /// Sets the analyses that it preserves.
     pub const fn keeping(mut self, keeps: Analyses) -> Self {
         self.keeps = keeps;
+        self
+    }
+
+    /// Lets it run on functions with [asynchronous registers](Self::spares_asynchronous_registers).
+    pub const fn sparing_asynchronous_registers(mut self) -> Self {
+        self.spares_asynchronous_registers = true;
         self
     }
 }
@@ -322,7 +333,8 @@ pub static PHASES: &[Phase] = &[
     Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, super::rematerialize::run)
         .in_profiles(Profiles::MAX)
         .needing(Analyses::CONTROL_FLOW)
-        .keeping(Analyses::CONTROL_FLOW),
+        .keeping(Analyses::CONTROL_FLOW)
+        .sparing_asynchronous_registers(),
     phase(
         82,
         "AdvancedPhaseBackPropVReg",

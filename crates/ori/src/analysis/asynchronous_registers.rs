@@ -6,7 +6,9 @@
 //! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
 //! all others.
 
-use crate::{Function, Operation};
+use crate::{Function, Instruction, Operand, Operation};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
 
 /// The beginnings of the names of instructions that use registers after they were issued: PTX's, and
 /// LLVM's if it has opcodes for them.
@@ -18,20 +20,131 @@ const ASYNCHRONOUS: [(&str, Option<&str>); 3] = [
 
 /// Returns PTX's name of an instruction of the function that uses registers after it was issued.
 pub fn asynchronous_register_user(function: &Function) -> Option<&'static str> {
-    function.all_instructions().find_map(|instruction| {
-        let operation = function.operation(instruction);
-        if !matches!(
-            operation,
-            Operation::InlineAsm | Operation::OpaqueTerminator | Operation::Opaque
-        ) {
-            return None;
+    function
+        .all_instructions()
+        .find_map(|instruction| asynchronous_name(function, instruction))
+}
+
+/// Returns PTX's name of an instruction if it uses registers after it was issued.
+fn asynchronous_name(function: &Function, instruction: Instruction) -> Option<&'static str> {
+    let operation = function.operation(instruction);
+    if !matches!(
+        operation,
+        Operation::InlineAsm | Operation::OpaqueTerminator | Operation::Opaque
+    ) {
+        return None;
+    }
+    let opcode = function.machine_opcode(instruction);
+    let has_prefix = |prefix| opcode.is_some_and(|opcode| opcode.name.starts_with(prefix));
+    let mut names = ASYNCHRONOUS.into_iter();
+    let found = names
+        .find(|&(name, prefix)| function.has_ptx_name(instruction, name) || prefix.is_some_and(has_prefix));
+    found.map(|(name, _)| name)
+}
+
+/// Returns the registers that may be in use in the background: the operands of the instructions that
+/// do so, and what LLVM may put into the same register as one of these: the two sides of a copy, a PHI
+/// or tied operands. When they are in use is not known, so that it may be anywhere.
+pub fn asynchronous_registers(function: &Function) -> EntityBitSet<Register> {
+    let mut registers = EntityBitSet::with_room(function.register_limit());
+    let mut pending = Vec::new();
+    for instruction in function.all_instructions() {
+        if asynchronous_name(function, instruction).is_some() {
+            pending.extend(
+                function
+                    .sources(instruction)
+                    .iter()
+                    .filter_map(Operand::as_register),
+            );
+            pending.extend(function.result_registers(instruction));
         }
-        let opcode = function.machine_opcode(instruction);
-        let has_prefix = |prefix| opcode.is_some_and(|opcode| opcode.name.starts_with(prefix));
-        let mut names = ASYNCHRONOUS.into_iter();
-        let found = names.find(|&(name, prefix)| {
-            function.has_ptx_name(instruction, name) || prefix.is_some_and(has_prefix)
-        });
-        found.map(|(name, _)| name)
-    })
+    }
+    if pending.is_empty() {
+        return registers;
+    }
+    let joined = joined_registers(function);
+    while let Some(register) = pending.pop() {
+        if registers.insert(register) {
+            let first = joined.partition_point(|&(one, _)| one < register);
+            let others = joined[first..].iter().take_while(|&&(one, _)| one == register);
+            pending.extend(others.map(|&(_, other)| other));
+        }
+    }
+    registers
+}
+
+/// Returns the pairs of registers that LLVM may make one, each in both orders, sorted.
+fn joined_registers(function: &Function) -> Vec<(Register, Register)> {
+    let mut pairs: Vec<(Register, Register)> = Vec::new();
+    let mut join = |one: Operand, other: Operand| {
+        if let (Some(one), Some(other)) = (one.as_register(), other.as_register()) {
+            pairs.extend([(one, other), (other, one)]);
+        }
+    };
+    for instruction in function.all_instructions() {
+        let results = function.results(instruction);
+        let sources = function.sources(instruction);
+        let operation = function.operation(instruction);
+        // The operands of this one are tied.
+        let is_fence = || {
+            let opcode = function.machine_opcode(instruction);
+            opcode.is_some_and(|opcode| opcode.name == "ARITH_FENCE")
+        };
+        if operation.is_copy() || operation == Operation::Phi || is_fence() {
+            for result in results.iter() {
+                sources.iter().for_each(|source| join(result, source));
+            }
+        }
+        let groups = function.assembly_groups(instruction).unwrap_or_default();
+        for group in groups.iter().filter(|group| !group.tied.is_empty()) {
+            for (source, result) in group.operands.clone().zip(group.tied.clone()) {
+                join(results.get(result), sources.get(source));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+
+    /// Words of groups of one register: written, read, and read in the register of group 0.
+    const WRITTEN: u32 = 10;
+    const READ: u32 = 9;
+    const MATCHED: u32 = 1 << 31 | READ;
+
+    #[test]
+    fn what_may_share_a_register_with_an_operand_may_be_in_use_too() {
+        let text = format!(
+            "kernel \"k\" sm_90a ssa {{
+    declare %9:P
+bix0:
+    %1:R32 = LD.global.b32 [0]
+    %2:R32 = COPY.b32 %1
+    %3:R32 = IADD.b32 %1, 1
+    BRA fall bix1
+bix1:
+    %4:R32 = PHI.b32 %2, bix0, %6, bix1
+    %5:R32 = ASM &\"wgmma.mma_async\", 1, {WRITTEN}, {READ}, %3, {MATCHED}, %4
+    %6:R32 = ASM &\"wgmma.wait_group\", 1, {WRITTEN}, {MATCHED}, %5
+    %7:R32 = IADD.b32 %6, %3
+    %8:R32 = ASM &\"other\", 1, {WRITTEN}, {READ}, %6, {MATCHED}, %7
+    BRA %9, bix1, fall bix2
+bix2:
+    RET
+}}
+"
+        );
+        let members = |text: &str| -> Vec<u32> {
+            let function = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
+            let registers = asynchronous_registers(&function);
+            let all = function.registers().filter(|&it| registers.contains(it));
+            all.map(|register| register.as_u32()).collect()
+        };
+        assert_eq!(members(&text), [1, 2, 3, 4, 5, 6]);
+        assert!(members(&text.replace("mma_async", "fence")).is_empty());
+    }
 }

@@ -78,7 +78,8 @@ impl Collection<'_> {
         }
         let units = units_of(self.function, source);
         let definition = self.function.unique_definition(source);
-        let Some(definition) = definition.filter(|&it| depth > 0 && is_cheap(self.function, it)) else {
+        let Some(definition) = definition.filter(|&it| depth > 0 && self.search.is_cheap(self.function, it))
+        else {
             return units;
         };
         let known = self.definitions.len();

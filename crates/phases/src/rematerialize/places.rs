@@ -2,13 +2,14 @@
 
 use super::expression::{Expression, is_cheap};
 use super::loop_control::{controls_loop, counts_constants};
-use super::shared::shared_operands;
+use super::shared::{distinct_sources, shared_operands};
 use crate::instruction_order::Weights;
 use crate::never_worse::is_data;
 use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
 use oriel_engine::live::SlotIndex;
+use oriel_ori::analysis::asynchronous_registers;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
 use smallvec::SmallVec;
 
@@ -54,6 +55,8 @@ pub(super) struct PlaceSearch<'a> {
     ends: Vec<SlotIndex>,
     /// The values that stay in registers because others start from them.
     shared: EntityBitSet<Register>,
+    /// The registers that may be in use in the background, which no copy touches.
+    asynchronous: EntityBitSet<Register>,
     /// The blocks that a value stays live into; kept to save allocations.
     stays: ScratchSet<Block>,
     /// Whether each loop [counts from a constant to a constant](counts_constants), once that
@@ -88,6 +91,7 @@ impl<'a> PlaceSearch<'a> {
             starts,
             ends,
             shared: EntityBitSet::with_room(function.register_limit()),
+            asynchronous: asynchronous_registers(function),
             stays: ScratchSet::with_room(function.block_limit()),
             constant_counts: SecondaryMap::new(),
         }
@@ -101,7 +105,7 @@ impl<'a> PlaceSearch<'a> {
         let candidates = registers.filter_map(|register| {
             let definition = function.unique_definition(register)?;
             let is_candidate = self.units.get(register) > 0
-                && is_cheap(function, definition)
+                && self.is_cheap(function, definition)
                 && self.lives_in_full_block(register);
             is_candidate.then_some(Candidate { register, definition })
         });
@@ -146,6 +150,16 @@ impl<'a> PlaceSearch<'a> {
         let is_operand = || is_data(function, register) && self.units.get(register) == 0;
         self.units.knows(register)
             && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
+    }
+
+    /// True if recomputing an instruction is cheaper than holding its result in a register, and touches
+    /// no register that may be in use in the background.
+    pub fn is_cheap(&self, function: &Function, definition: Instruction) -> bool {
+        let is_in_use = |register| self.asynchronous.contains(register);
+        is_cheap(function, definition)
+            && (self.asynchronous.is_empty()
+                || !(function.result_registers(definition).any(is_in_use)
+                    || distinct_sources(function, definition).into_iter().any(is_in_use)))
     }
 
     /// Returns the uses of a value outside its block; none if it has an unusual use.
