@@ -6,15 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "Directives.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineDominators.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
+#include "llvm/IR/Module.h"
 
 using namespace llvm;
 using namespace oriel;
@@ -48,6 +52,36 @@ static void keepRolled(MachineFunction &MF, const OrielRun &Run) {
         if (const BasicBlock *BB = Latch->getBasicBlock())
           forbidUnrolling(const_cast<BasicBlock &>(*BB));
   }
+}
+
+bool oriel::mayExchangeRegisters(const Function &Kernel) {
+  static constexpr StringLiteral Name = "setmaxnreg";
+  const Module &M = *Kernel.getParent();
+  if (StringRef(M.getModuleInlineAsm()).contains(Name))
+    return true;
+  SmallSetVector<const Function *, 8> Reached;
+  Reached.insert(&Kernel);
+  for (size_t Next = 0; Next != Reached.size(); ++Next)
+    for (const Instruction &I : instructions(*Reached[Next])) {
+      const auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call)
+        continue;
+      const Value *Callee = Call->getCalledOperand()->stripPointerCasts();
+      if (const auto *Assembly = dyn_cast<InlineAsm>(Callee)) {
+        if (StringRef(Assembly->getAsmString()).contains(Name))
+          return true;
+      } else if (const auto *Called = dyn_cast<Function>(Callee)) {
+        if (Called->isIntrinsic() && Called->getName().contains(Name))
+          return true;
+        Reached.insert(Called);
+      } else {
+        // Any function whose address is known may be called.
+        for (const Function &F : M)
+          if (F.hasAddressTaken())
+            Reached.insert(&F);
+      }
+    }
+  return false;
 }
 
 void oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {

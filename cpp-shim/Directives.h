@@ -15,6 +15,7 @@
 #include "oriel_ffi.h"
 
 namespace llvm {
+class Function;
 class MachineFunction;
 } // namespace llvm
 
@@ -23,6 +24,11 @@ namespace oriel {
 /// Adds the directives of \p Run to the IR of \p MF, where LLVM's assembly
 /// printer reads them. \p MF has to be as LLVM made it.
 void addDirectives(llvm::MachineFunction &MF, const OrielRun &Run);
+
+/// True if \p Kernel, or a function that it may call, may run `setmaxnreg`.
+/// The registers at entry, times the threads, are the pool of which the warps
+/// of such a kernel take theirs, and wait until there are enough.
+bool mayExchangeRegisters(const llvm::Function &Kernel);
 
 } // namespace oriel
 

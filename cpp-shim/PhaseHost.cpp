@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PhaseHost.h"
+#include "Directives.h"
 #include "Export.h"
 #include "Support.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,6 +29,10 @@ PhaseHost::PhaseHost(const MachineFunction &MF) : MF(MF) {
   Callbacks.context = this;
   Callbacks.function_hash = [](void *Self) -> uint64_t {
     return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
+  };
+  Callbacks.may_exchange_registers = [](void *Self) -> uint32_t {
+    return mayExchangeRegisters(
+        static_cast<PhaseHost *>(Self)->MF.getFunction());
   };
   const DiagnosticHandler *Handler = Context.getDiagHandlerPtr();
   Callbacks.wants_remarks =

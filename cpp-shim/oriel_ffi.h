@@ -81,6 +81,8 @@ typedef struct OrielHost {
   void (*phase_begins)(void *context, OrielText phase); ///< May be null.
   void (*phase_ended)(void *context);                   ///< May be null.
   uint64_t (*function_hash)(void *context); ///< LLVM's stable hash.
+  /// Returns one if the function, or one that it calls, may run `setmaxnreg`.
+  uint32_t (*may_exchange_registers)(void *context);
   uint32_t wants_remarks;
   uint32_t reserved;
 } OrielHost;

@@ -113,6 +113,9 @@ pub struct PhaseRun {
 pub trait Host {
     /// True if remarks are requested.
     fn wants_remarks(&self) -> bool;
+    /// True if the function, or one that it calls, may run `setmaxnreg`: then the registers at its entry
+    /// are the pool of which its warps take theirs, and no directive may change their number.
+    fn may_exchange_registers(&self) -> bool;
     /// Called before a phase runs.
     fn phase_begins(&self, phase: &Phase);
     /// Called after the phase has run.
@@ -151,6 +154,10 @@ pub fn run(
         directives: Directives::of(snapshot, options),
         ..Work::default()
     };
+    if work.directives.max_registers.is_some() && host.may_exchange_registers() {
+        work.directives.max_registers = None;
+        work.remarks.push(messages::exchanges_registers(".maxnreg"));
+    }
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
         work.remarks.push(messages::left_alone());
     }
@@ -171,8 +178,11 @@ pub fn run(
     write_dot(&function, snapshot, options)?;
     let is_sure = || options.min_blocks() == MinBlocks::Always || wants_min_blocks(snapshot, &function);
     if steps.may_set_min_blocks && is_sure() {
-        work.directives.sets_min_blocks = true;
-        work.remarks.push(messages::min_blocks_set());
+        work.directives.sets_min_blocks = !host.may_exchange_registers();
+        work.remarks.push(match work.directives.sets_min_blocks {
+            true => messages::min_blocks_set(),
+            false => messages::exchanges_registers(".minnctapersm"),
+        });
     }
     match change {
         Change::None => {
@@ -195,6 +205,9 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     impl Host for Listener {
         fn wants_remarks(&self) -> bool {
             true
+        }
+        fn may_exchange_registers(&self) -> bool {
+            false
         }
         fn phase_begins(&self, _: &Phase) {}
         fn phase_ended(&self) {}
@@ -557,6 +570,9 @@ mod tests {
 
     impl Host for Silent {
         fn wants_remarks(&self) -> bool {
+            false
+        }
+        fn may_exchange_registers(&self) -> bool {
             false
         }
         fn phase_begins(&self, _: &Phase) {}

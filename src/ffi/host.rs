@@ -15,11 +15,12 @@ pub struct OrielHost {
     phase_begins: Option<unsafe extern "C" fn(*mut c_void, OrielText)>,
     phase_ended: Option<unsafe extern "C" fn(*mut c_void)>,
     function_hash: unsafe extern "C" fn(*mut c_void) -> u64,
+    may_exchange_registers: unsafe extern "C" fn(*mut c_void) -> u32,
     wants_remarks: u32,
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<OrielHost>() == 40);
+const _: () = assert!(size_of::<OrielHost>() == 48);
 
 impl OrielHost {
     /// Returns the hash of the function in the state in which LLVM has it.
@@ -32,6 +33,11 @@ impl OrielHost {
 impl Host for OrielHost {
     fn wants_remarks(&self) -> bool {
         self.wants_remarks != 0
+    }
+
+    fn may_exchange_registers(&self) -> bool {
+        // SAFETY: the shim's function takes the shim's context.
+        unsafe { (self.may_exchange_registers)(self.context) != 0 }
     }
 
     fn phase_begins(&self, phase: &Phase) {

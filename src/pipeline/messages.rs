@@ -61,6 +61,14 @@ pub(super) fn min_blocks_set() -> Remark {
     remark(RemarkKind::Passed, "profile", "MinBlocks", message)
 }
 
+/// Returns the remark on a kernel that does not get a directive, since its warps exchange registers.
+pub(super) fn exchanges_registers(directive: &str) -> Remark {
+    let message = format!(
+        "not marked with {directive}: its warps exchange registers (setmaxnreg), and wait if it has fewer at entry"
+    );
+    remark(RemarkKind::Missed, "profile", "ExchangesRegisters", message)
+}
+
 /// Returns the remark on a kernel whose registers are not spilled to shared memory.
 pub(super) fn no_shared_spills(reason: &str) -> Remark {
     let message = format!("registers are not spilled to shared memory: {reason}");
