@@ -98,6 +98,8 @@ void SnapshotTables::exportSubtarget(const MCSubtargetInfo &Subtarget) {
   KnownSubtarget &Known = LastSubtarget;
   StringRef Features = Subtarget.getFeatureString();
   StringRef Cpu = Subtarget.getCPU();
+  if (Cpu.empty())
+    Cpu = "sm_30"; // As NVPTXSubtarget reads it.
   OrielFunction &Record = Snapshot.function;
   Record.cpu = addString(Cpu);
   if (Known.Features != Features || Known.Cpu != Cpu) {

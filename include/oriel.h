@@ -18,7 +18,10 @@
 |* which may be null. If it fails, *message becomes a text in English that says
 |* what was wrong, where, and what to do, for the caller to dispose of with
 |* oriel_dispose_message(); results are left alone. If it succeeds, *message is
-|* set to null. No function unwinds, and none ends the process.
+|* set to null. No function unwinds, and Oriel ends no process. LLVM does, in
+|* oriel_compile, where it has no error to return: for an intrinsic that the GPU
+|* does not have it says "Cannot select". Compile such code in a process of its
+|* own.
 |*
 |* Ownership. What a function named ..._create, ..._load, ..._compute or
 |* oriel_compile gives out belongs to the caller until the ..._dispose of its
@@ -311,9 +314,10 @@ typedef struct OrielHostOperand {
     zero there is nothing. */
 typedef struct OrielHostFunction {
   void *context;
-  uint32_t register_count;
-  uint32_t block_count;
-  /** The units of 32 bits that a register takes; zero for a predicate. */
+  uint32_t register_count; /**< At most 2^24. */
+  uint32_t block_count;    /**< At most 2^24. */
+  /** The units of 32 bits that a register takes, zero for a predicate. All
+      together have less than 2^31. */
   uint32_t (*register_units)(void *context, uint32_t reg);
   /** The blocks that control may go to at the end of a block. */
   const uint32_t *(*successors)(void *context, uint32_t block, size_t *count);

@@ -11,10 +11,10 @@
 ; CHECK-NEXT: .entry calls_by_address(
 ; CHECK-NEXT: .entry others(
 ; CHECK-NEXT: .maxnreg 64
-; CHECK-NOT: {{.}}
+; CHECK-NOT: {{entry|maxnreg|minnctapersm}}
 ; REMARK-COUNT-4: profile: not marked with .maxnreg: its warps exchange registers (setmaxnreg)
 ; REMARK-COUNT-4: profile: not marked with .minnctapersm: its warps exchange registers (setmaxnreg)
-; REMARK-NOT: {{.}}
+; REMARK-NOT: not marked
 
 target triple = "nvptx64-nvidia-cuda"
 

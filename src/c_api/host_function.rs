@@ -51,6 +51,12 @@ unsafe fn lent<'a, T>(callback: impl FnOnce(*mut usize) -> *const T) -> &'a [T] 
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
+/// The most registers and blocks of a host's function: more is no count, but a mistake.
+const MOST: u32 = 1 << 24;
+
+/// The most units that all registers together take: sums are computed with a sign.
+const MOST_UNITS: u32 = i32::MAX as u32;
+
 impl OrielHostFunction {
     /// Asks the host for the whole function.
     ///
@@ -61,8 +67,17 @@ impl OrielHostFunction {
         let successors = given(self.successors, "successors")?;
         let instruction_count = given(self.instruction_count, "instruction_count")?;
         let operands = given(self.operands, "operands")?;
+        for (name, count) in [
+            ("register_count", self.register_count),
+            ("block_count", self.block_count),
+        ] {
+            if count > MOST {
+                return Err(Failure::argument(name, &format!("is {count}, more than {MOST}")));
+            }
+        }
         let mut listed = ListedFunction::new(self.register_count as usize);
         let mut units = Vec::with_capacity(self.register_count as usize);
+        let mut left = MOST_UNITS;
         for register in 0..self.register_count {
             // SAFETY: the caller vouches for the callbacks, here and below.
             let of_register = match unsafe { register_units(self.context, register) } {
@@ -70,7 +85,18 @@ impl OrielHostFunction {
                     listed.set_predicate(Register::from_u32(register));
                     (File::Predicate, 1)
                 }
-                general => (File::General, general),
+                general if general <= left => {
+                    left -= general;
+                    (File::General, general)
+                }
+                general => {
+                    return Err(Failure::argument(
+                        "register_units",
+                        &format!(
+                            "gives register {register} {general} units, with which all have more than {MOST_UNITS}"
+                        ),
+                    ));
+                }
             };
             units.push(of_register);
         }

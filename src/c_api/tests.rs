@@ -343,6 +343,7 @@ fn as_many_live_registers_as_there_is_room_for() {
 
 /// A loop: `%0 = …; do { %1 = phi %0, %2; %2 = %1 + %0 } while (%3 = …)`.
 struct HostLoop {
+    units: [u32; 4],
     successors: Vec<Vec<u32>>,
     operands: Vec<Vec<Vec<OrielHostOperand>>>,
 }
@@ -361,14 +362,16 @@ impl HostLoop {
             vec![operand(3, 0, 0)],
         ];
         Self {
+            units: [1, 1, 1, 0],
             successors: vec![vec![1], vec![1, 2], vec![]],
             operands: vec![vec![vec![operand(0, 1, 0)]], block, vec![]],
         }
     }
 
     fn intervals(&mut self) -> Result<Box<OrielIntervals>, String> {
-        unsafe extern "C" fn units(_: *mut c_void, register: u32) -> u32 {
-            u32::from(register != 3)
+        unsafe extern "C" fn units(host: *mut c_void, register: u32) -> u32 {
+            // SAFETY: the context is the function below.
+            unsafe { (*host.cast::<HostLoop>()).units[register as usize] }
         }
         unsafe extern "C" fn successors(host: *mut c_void, block: u32, count: *mut usize) -> *const u32 {
             // SAFETY: the context is the function below.
@@ -436,7 +439,7 @@ fn what_a_host_says_is_checked() {
         change(&mut host);
         host.intervals().expect_err("it is refused")
     };
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 6] = [
         (
             |host| host.successors[0][0] = 3,
             "names block 3 of 3 after block 0",
@@ -454,6 +457,10 @@ fn what_a_host_says_is_checked() {
             "access 7, which is no OrielAccess",
         ),
         (|host| host.successors.clear(), "'block_count' is zero"),
+        (
+            |host| host.units[1] = i32::MAX as u32,
+            "gives register 1 2147483647 units, with which all have more than 2147483647",
+        ),
     ];
     for (change, expected) in cases {
         let message = problem(change);

@@ -25,12 +25,14 @@ pub struct Limits {
     /// races does not depend on it, nor on which warp comes first.
     pub turn: u64,
     /// Begins each round of turns with the last warp of the block instead of the first, and lets clocks
-    /// show another time.
+    /// begin later and run faster.
     pub last_first: bool,
 }
 
 /// The time that clocks begin with if the last warp comes first.
 const CLOCK: u64 = 1_000_003;
+/// How long a step takes then: differences of two times are others, too.
+const TIME_OF_STEP: u64 = 3;
 
 impl Limits {
     /// The limits of `Default`.
@@ -139,6 +141,7 @@ pub fn run(
             launch,
             block: [0; 3],
             clock: if limits.last_first { CLOCK } else { 0 },
+            time_of_step: if limits.last_first { TIME_OF_STEP } else { 1 },
         },
         kernel: kernel as u32,
         warps: vec![Warp::default(); warps as usize],

@@ -31,6 +31,8 @@ pub(super) struct Surroundings<'a> {
     pub block: [u32; 3],
     /// The time that clocks show before the first step.
     pub clock: u64,
+    /// The time that a step takes.
+    pub time_of_step: u64,
 }
 
 impl Surroundings<'_> {
@@ -74,7 +76,9 @@ impl Surroundings<'_> {
             R::LaneMaskLt => own - 1,
             R::LaneMaskGe => !(own - 1),
             R::LaneMaskGt => !(own | (own - 1)),
-            R::Clock | R::Clock64 | R::GlobalTimer | R::GlobalTimerLo => return self.clock + steps,
+            R::Clock | R::Clock64 | R::GlobalTimer | R::GlobalTimerLo => {
+                return self.clock + steps * self.time_of_step;
+            }
             R::TotalSmemSize => self.shared.len() as u32,
             R::DynamicSmemSize => self.launch.dynamic_shared_bytes,
         };

@@ -105,7 +105,13 @@ impl Exporter<'_> {
         for (number, record) in records.iter().enumerate() {
             let is_result = !is_debug && record.flags & OperandFlags::DEF.bits() != 0;
             let operand = if is_result { results.next() } else { sources.next() };
-            operands.push(self.record(*operand?, is_result, Some((origin, number, record)))?);
+            let mut new = self.record(*operand?, is_result, Some((origin, number, record)))?;
+            // LLVM has numbers where its description of the opcode demands a register, as for the size of
+            // `applypriority`. What it put there itself may stay.
+            if new.kind == RecordKind::Immediate as u8 && is_same(&new, record, origin, number) {
+                new = original(origin, number as u32);
+            }
+            operands.push(new);
         }
         (results.next().is_none() && sources.next().is_none()).then_some(operands)
     }
@@ -236,12 +242,6 @@ impl Exporter<'_> {
         if operand.is_modified() {
             return None;
         }
-        let original = |instruction: MachineInstruction, number: u32| OperandRecord {
-            kind: RecordKind::Original as u8,
-            index: instruction.as_u32(),
-            value: i64::from(number),
-            ..OperandRecord::default()
-        };
         let stays = |kind: RecordKind, index: u32| {
             let (origin, number, record) = old?;
             (record.kind == kind as u8 && record.index == index).then(|| original(origin, number as u32))
@@ -310,6 +310,16 @@ impl Exporter<'_> {
             tied_to,
             ..register_record(index, flags)
         })
+    }
+}
+
+/// The operand of the input's instruction in a position.
+fn original(instruction: MachineInstruction, number: u32) -> OperandRecord {
+    OperandRecord {
+        kind: RecordKind::Original as u8,
+        index: instruction.as_u32(),
+        value: i64::from(number),
+        ..OperandRecord::default()
     }
 }
 
