@@ -3,7 +3,7 @@
 ; RUN: %oriel differential %s --save %t | FileCheck %s
 ; CHECK-DAG: MergeBasicBlocks@ssa: changed 0 of 1
 ; CHECK-DAG: MergeBasicBlocks@late: changed 0 of 1
-; CHECK: 1 kernels, 2 subjects, {{[0-9]+}} lists of phases, {{.*}} through machine code, 0 inputs without a result, 0 problems
+; CHECK: 1 kernels, 2 tested modules, {{[0-9]+}} lists of phases, {{.*}} through machine code, 0 inputs without a result, 0 problems
 ;
 ; RUN: %oriel differential %s --mutate invert-branch | FileCheck %s --check-prefix=EDIT
 ; EDIT: wrong edit          injected interpreter validator   both validator only equivalent more inputs

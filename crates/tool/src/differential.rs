@@ -11,7 +11,7 @@ use oriel::phases::registry::{Phase, Registry};
 use oriel_generate::Shape;
 use oriel_interpreter::Limits;
 use oriel_laboratory::differential::{
-    Case, EditKind, Failure, FailureKind, MutationCounts, MutationTrial, Sequence, Subject, WrongProof,
+    Case, EditKind, Failure, FailureKind, MutationCounts, MutationTrial, Sequence, TestedModule, WrongProof,
     check, mutation_check, reduce, sequences,
 };
 use source::{Source, Work};
@@ -132,11 +132,11 @@ impl DifferentialArguments {
     }
 }
 
-/// The counts over all subjects.
+/// The counts over all tested modules.
 #[derive(Default)]
 struct Summary {
     kernels: usize,
-    subjects: usize,
+    modules: usize,
     unusable: usize,
     sequences: usize,
     comparisons: usize,
@@ -236,7 +236,7 @@ fn unknown_kind(name: &str) -> String {
     )
 }
 
-/// Checks lists of phases on all subjects of a work, and machine code made from their results.
+/// Checks lists of phases on all tested modules of a work, and machine code made from their results.
 fn check_work(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -247,19 +247,19 @@ fn check_work(
     let is_wanted = |phase: &Phase| wanted.is_none_or(|wanted| wanted.contains(&phase));
     found.kernels += work.kernels;
     let mut baselines = Vec::new();
-    for subject in &work.subjects {
-        found.subjects += 1;
-        let baseline = subject.baseline(arguments.limits())?;
+    for tested in &work.modules {
+        found.modules += 1;
+        let baseline = tested.baseline(arguments.limits())?;
         found.unusable += baseline.faults().count();
-        let lists = sequences(subject.stage(), &is_wanted, arguments.random, work.seed);
-        let report = check(subject, &baseline, &lists);
+        let lists = sequences(tested.stage(), &is_wanted, arguments.random, work.seed);
+        let report = check(tested, &baseline, &lists);
         found.sequences += report.sequences;
         found.comparisons += report.comparisons;
         for (number, list) in lists.iter().enumerate() {
             if let [step] = list.0.as_slice() {
                 let counts = found
                     .phases
-                    .entry(format!("{step}@{}", subject.stage().name()))
+                    .entry(format!("{step}@{}", tested.stage().name()))
                     .or_default();
                 counts.0 += 1;
                 counts.1 += usize::from(report.changed.contains(&number));
@@ -267,7 +267,7 @@ fn check_work(
         }
         for (sequence, problem) in &report.failures {
             *found.problems.entry(problem.kind).or_default() += 1;
-            report_problem(arguments, work, subject, sequence, problem, all)?;
+            report_problem(arguments, work, tested, sequence, problem, all)?;
         }
         baselines.push(baseline);
     }
@@ -299,12 +299,12 @@ fn save_module(folder: &Path, file: &Path) -> std::io::Result<PathBuf> {
 fn report_problem(
     arguments: &DifferentialArguments,
     work: &Work,
-    subject: &Subject,
+    tested: &TestedModule,
     sequence: &Sequence,
     problem: &Failure,
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
-    let name = format!("{} {}", subject.name, subject.stage().name());
+    let name = format!("{} {}", tested.name, tested.stage().name());
     println!("FAIL {name} after {sequence}: {problem}");
     let number = {
         let mut summary = all.lock().expect("no thread panics while it counts");
@@ -314,11 +314,11 @@ fn report_problem(
     if number > arguments.cases {
         return Ok(());
     }
-    let (small, fewer, small_problem) = reduce(subject, sequence, problem, arguments.limits());
+    let (small, fewer, small_problem) = reduce(tested, sequence, problem, arguments.limits());
     let case = Case {
-        original: subject,
+        original: tested,
         original_sequence: sequence,
-        subject: &small,
+        tested: &small,
         sequence: &fewer,
         failure: &small_problem,
         ptx: &work.ptx,
@@ -334,7 +334,7 @@ fn report_problem(
     Ok(())
 }
 
-/// Makes wrong edits of each kind in all subjects of a work.
+/// Makes wrong edits of each kind in all tested modules of a work.
 fn mutate_work(
     arguments: &DifferentialArguments,
     work: &Work,
@@ -343,12 +343,12 @@ fn mutate_work(
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
     found.kernels += work.kernels;
-    for subject in &work.subjects {
-        found.subjects += 1;
+    for tested in &work.modules {
+        found.modules += 1;
         let trial = MutationTrial {
-            subject,
-            baseline: &subject.baseline(arguments.limits())?,
-            more: &work.more_inputs(subject),
+            tested,
+            baseline: &tested.baseline(arguments.limits())?,
+            more: &work.more_inputs(tested),
             snapshots: &work.snapshots,
             limits: arguments.limits(),
         };
@@ -357,7 +357,7 @@ fn mutate_work(
             *found.mutations.entry(kind.name()).or_default() += counts;
             if let Some(WrongProof { sequence, failure }) = wrong_proof {
                 println!("the validator accepts a wrong edit:");
-                report_problem(arguments, work, subject, &sequence, &failure, all)?;
+                report_problem(arguments, work, tested, &sequence, &failure, all)?;
             }
         }
     }
@@ -367,7 +367,7 @@ fn mutate_work(
 impl Summary {
     fn add(&mut self, other: Self) {
         self.kernels += other.kernels;
-        self.subjects += other.subjects;
+        self.modules += other.modules;
         self.unusable += other.unusable;
         self.sequences += other.sequences;
         self.comparisons += other.comparisons;
@@ -391,10 +391,10 @@ impl Summary {
         }
         let problems: usize = self.problems.values().sum();
         println!(
-            "{} kernels, {} subjects, {} lists of phases, {} comparisons in the interpreter, {} through machine code, \
+            "{} kernels, {} tested modules, {} lists of phases, {} comparisons in the interpreter, {} through machine code, \
              {} inputs without a result, {problems} problems",
             self.kernels,
-            self.subjects,
+            self.modules,
             self.sequences,
             self.comparisons,
             self.through_machine_code,

@@ -2,7 +2,7 @@
 
 use super::check::{Failure, transform};
 use super::sequence::{Sequence, Step};
-use super::subject::{Input, Subject, text};
+use super::tested_module::{Input, TestedModule, text};
 use oriel_engine::snapshot::OwnedSnapshot;
 use std::fmt::Write;
 use std::fs;
@@ -13,11 +13,11 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
     /// The original functions and their inputs.
-    pub original: &'a Subject,
+    pub original: &'a TestedModule,
     /// The steps that fail on them.
     pub original_sequence: &'a Sequence,
     /// The reduced functions.
-    pub subject: &'a Subject,
+    pub tested: &'a TestedModule,
     /// The remaining steps.
     pub sequence: &'a Sequence,
     /// Their failure.
@@ -41,8 +41,8 @@ impl Case<'_> {
     /// A file cannot be written.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        fs::write(folder.join("before.ori"), text(&self.subject.functions))?;
-        if let Ok(functions) = transform(self.subject, self.sequence) {
+        fs::write(folder.join("before.ori"), text(&self.tested.functions))?;
+        if let Ok(functions) = transform(self.tested, self.sequence) {
             fs::write(folder.join("after.ori"), text(&functions))?;
         }
         fs::write(folder.join("original.ori"), text(&self.original.functions))?;
@@ -64,17 +64,14 @@ impl Case<'_> {
 
     /// Returns the input that shows the failure. A failure that needs no run shows on any.
     fn input(&self) -> Option<&Input> {
-        let input = self
-            .failure
-            .input
-            .and_then(|input| self.subject.inputs.get(input));
+        let input = self.failure.input.and_then(|input| self.tested.inputs.get(input));
         input.or(self.original.inputs.first())
     }
 
     fn readme(&self, input: Option<&Input>) -> String {
         let mut out = format!("{}: {}\n\n", self.original.name, self.failure);
         let arguments = input.map_or_else(String::new, Input::arguments);
-        let stage = self.subject.stage();
+        let stage = self.tested.stage();
         for (file, sequence) in [
             ("before.ori", self.sequence),
             ("original.ori", self.original_sequence),
@@ -84,7 +81,7 @@ impl Case<'_> {
                 true => format!(
                     "--after {} --register-budget {}",
                     sequence.at(stage),
-                    self.subject.phase_options.register_budget
+                    self.tested.phase_options.register_budget
                 ),
                 false => format!("# then {sequence}"),
             };

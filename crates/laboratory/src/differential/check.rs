@@ -1,7 +1,7 @@
 //! Compares the memory that functions leave before and after phases.
 
 use super::sequence::{Sequence, Step};
-use super::subject::{Baseline, Subject, compile, text};
+use super::tested_module::{Baseline, TestedModule, compile, text};
 use oriel_engine::guard::guarded;
 use oriel_ori::Function;
 use oriel_phases::{PhaseOptions, PhaseResult, Statistics};
@@ -64,7 +64,7 @@ impl Failure {
     }
 }
 
-/// The checks of one subject.
+/// The checks of one tested module.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
     /// Lists of phases that were run.
@@ -77,14 +77,14 @@ pub struct CheckReport {
     pub failures: Vec<(Sequence, Failure)>,
 }
 
-/// Runs each of the lists on a subject, and compares the memory that the results leave with that of
-/// the original functions.
-pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> CheckReport {
+/// Runs each of the lists on a tested module, and compares the memory that the results leave with
+/// that of the original functions.
+pub fn check(tested: &TestedModule, baseline: &Baseline, sequences: &[Sequence]) -> CheckReport {
     let mut report = CheckReport::default();
     let mut seen = HashSet::from([baseline.text.clone()]);
     for (number, sequence) in sequences.iter().enumerate() {
         report.sequences += 1;
-        let outcome = transform(subject, sequence).and_then(|functions| {
+        let outcome = transform(tested, sequence).and_then(|functions| {
             let after = text(&functions);
             if after != baseline.text {
                 report.changed.push(number);
@@ -93,7 +93,7 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
                 return Ok(());
             }
             report.comparisons += baseline.usable_inputs();
-            baseline.compare(subject, &functions)
+            baseline.compare(tested, &functions)
         });
         if let Err(failure) = outcome {
             report.failures.push((sequence.clone(), failure));
@@ -102,27 +102,31 @@ pub fn check(subject: &Subject, baseline: &Baseline, sequences: &[Sequence]) -> 
     report
 }
 
-/// Runs one list on a subject.
+/// Runs one list on a tested module.
 ///
 /// # Errors
 /// The list fails.
-pub fn check_sequence(subject: &Subject, baseline: &Baseline, sequence: &Sequence) -> Result<(), Failure> {
-    let functions = transform(subject, sequence)?;
+pub fn check_sequence(
+    tested: &TestedModule,
+    baseline: &Baseline,
+    sequence: &Sequence,
+) -> Result<(), Failure> {
+    let functions = transform(tested, sequence)?;
     if text(&functions) == baseline.text {
         return Ok(());
     }
-    baseline.compare(subject, &functions)
+    baseline.compare(tested, &functions)
 }
 
 /// Returns the functions after the steps.
 ///
 /// # Errors
 /// A step panics, leaves an invalid function, or wrongly reports no change.
-pub(super) fn transform(subject: &Subject, sequence: &Sequence) -> Result<Vec<Function>, Failure> {
-    let mut functions = subject.functions.clone();
+pub(super) fn transform(tested: &TestedModule, sequence: &Sequence) -> Result<Vec<Function>, Failure> {
+    let mut functions = tested.functions.clone();
     for step in &sequence.0 {
         for function in &mut functions {
-            run_step(step, function, &subject.phase_options)?;
+            run_step(step, function, &tested.phase_options)?;
         }
     }
     Ok(functions)
@@ -149,14 +153,14 @@ fn run_step(step: &Step, function: &mut Function, options: &PhaseOptions) -> Res
 }
 
 impl Baseline {
-    /// Runs functions derived from a subject's on its inputs.
+    /// Runs functions derived from a tested module's on its inputs.
     ///
     /// # Errors
     /// They leave different contents in memory, or cannot be executed.
-    pub fn compare(&self, subject: &Subject, functions: &[Function]) -> Result<(), Failure> {
-        let program = compile(functions, &subject.module)
+    pub fn compare(&self, tested: &TestedModule, functions: &[Function]) -> Result<(), Failure> {
+        let program = compile(functions, &tested.module)
             .map_err(|text| Failure::without_run(FailureKind::Fault, text))?;
-        for (number, (input, run)) in subject.inputs.iter().zip(&self.runs).enumerate() {
+        for (number, (input, run)) in tested.inputs.iter().zip(&self.runs).enumerate() {
             let Ok((expected, limits)) = run else { continue };
             let failure = |kind, text| Failure {
                 kind,

@@ -2,7 +2,7 @@
 
 use super::check::{Failure, FailureKind, check_sequence};
 use super::sequence::Sequence;
-use super::subject::Subject;
+use super::tested_module::TestedModule;
 use oriel_interpreter::Limits;
 
 /// Tests whether something smaller still fails in the same way, within a number of attempts.
@@ -13,18 +13,18 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Returns the failure of a sequence on a subject, if it is of the expected kind.
-    pub fn ask(&mut self, subject: &Subject, sequence: &Sequence) -> Option<Failure> {
+    /// Returns the failure of a sequence on a tested module, if it is of the expected kind.
+    pub fn ask(&mut self, tested: &TestedModule, sequence: &Sequence) -> Option<Failure> {
         self.attempts = self.attempts.checked_sub(1)?;
-        if subject
+        if tested
             .functions
             .iter()
             .any(|function| !function.verify().is_empty())
         {
             return None;
         }
-        let baseline = subject.baseline(self.limits).ok()?;
-        let failure = check_sequence(subject, &baseline, sequence).err()?;
+        let baseline = tested.baseline(self.limits).ok()?;
+        let failure = check_sequence(tested, &baseline, sequence).err()?;
         (failure.kind == self.kind).then_some(failure)
     }
 }

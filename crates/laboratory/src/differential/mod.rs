@@ -1,19 +1,19 @@
 //! Differential tests: phases must not change the memory that functions leave.
 //!
 //! ```text
-//!             ┌────────────── run ──────────────▶ Baseline ─┐
-//! Subject ────┤                                             ├─ the same? ── no ─▶ reduce ─▶ Case
-//!             └─ phases, each verified ─▶ run ──────────────┘
+//!                 ┌────────────── run ──────────────▶ Baseline ─┐
+//! TestedModule ───┤                                             ├─ the same? ── no ─▶ reduce ─▶ Case
+//!                 └─ phases, each verified ─▶ run ──────────────┘
 //! ```
 //!
-//! A [`Subject`] is the functions of a module at one stage, with inputs. [`check`] runs lists of
+//! A [`TestedModule`] is the functions of a module at one stage, with inputs. [`check`] runs lists of
 //! phases on it; [`reduce()`] reduces failures; [`Case::save`] writes them for `oriel exec`.
 //! [`mutation_check`] makes wrong edits on purpose and counts how many of them the same check
 //! finds.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `subject.rs` | functions, inputs, and the results of a run |
+//! | `tested_module.rs` | functions, inputs, and the results of a run |
 //! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
 //! | `check.rs` | compares the function before and after |
 //! | `reduce.rs`, `shrink.rs`, `judge.rs` | fewer phases; smaller functions |
@@ -30,7 +30,7 @@ mod probe;
 mod reduce;
 mod sequence;
 mod shrink;
-mod subject;
+mod tested_module;
 #[cfg(test)]
 mod tests;
 mod wrong_edit;
@@ -40,5 +40,5 @@ pub use check::{CheckReport, Failure, FailureKind, check, check_sequence};
 pub use mutation_check::{MutationCounts, MutationTrial, WrongProof, mutation_check};
 pub use reduce::reduce;
 pub use sequence::{Sequence, Step, sequences};
-pub use subject::{Baseline, Contents, Input, Subject};
+pub use tested_module::{Baseline, Contents, Input, TestedModule};
 pub use wrong_edit::{Edit, EditKind};

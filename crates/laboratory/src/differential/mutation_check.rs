@@ -11,7 +11,7 @@
 use super::check::{Failure, FailureKind, check_sequence};
 use super::probe::makes_a_difference;
 use super::sequence::{Sequence, Step};
-use super::subject::{Baseline, Input, Subject};
+use super::tested_module::{Baseline, Input, TestedModule};
 use super::wrong_edit::{Edit, EditKind};
 use oriel_engine::guard::guarded;
 use oriel_engine::snapshot::OwnedSnapshot;
@@ -78,7 +78,7 @@ const ATTEMPTS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct MutationTrial<'a> {
     /// The functions, with the inputs of the check.
-    pub subject: &'a Subject,
+    pub tested: &'a TestedModule,
     /// The results of the unchanged functions.
     pub baseline: &'a Baseline,
     /// Additional inputs, for edits that those of the check do not detect.
@@ -89,25 +89,25 @@ pub struct MutationTrial<'a> {
     pub limits: Limits,
 }
 
-/// Makes one wrong edit of a kind in a subject, at an instruction that the seed selects, and counts
-/// which checks detect it.
+/// Makes one wrong edit of a kind in a tested module, at an instruction that the seed selects, and
+/// counts which checks detect it.
 pub fn mutation_check(
     trial: MutationTrial<'_>,
     kind: EditKind,
     seed: u64,
 ) -> (MutationCounts, Option<WrongProof>) {
-    let subject = trial.subject;
+    let tested = trial.tested;
     let mut counts = MutationCounts::default();
     let mut random = Random::new(seed, Stream::Edits);
-    let mut places = places(subject);
+    let mut places = places(tested);
     while !places.is_empty() && counts.refused + counts.without_difference < ATTEMPTS {
         let (number, instruction) = places.swap_remove(random.index(places.len()));
         let edit = Edit {
             kind,
-            function: subject.functions[number].info.name.clone(),
+            function: tested.functions[number].info.name.clone(),
             instruction,
         };
-        let mut edited = subject.functions[number].clone();
+        let mut edited = tested.functions[number].clone();
         if !edit.apply(&mut edited) {
             continue;
         }
@@ -115,7 +115,7 @@ pub fn mutation_check(
             counts.refused += 1;
             continue;
         }
-        if !makes_a_difference(subject, &subject.inputs, number, &edit, trial.limits) {
+        if !makes_a_difference(tested, &tested.inputs, number, &edit, trial.limits) {
             counts.without_difference += 1;
             continue;
         }
@@ -136,7 +136,7 @@ pub fn mutation_check(
             }
         };
         counts.injected = 1;
-        let is_proved = trial.is_proved(&subject.functions[number], &edited);
+        let is_proved = trial.is_proved(&tested.functions[number], &edited);
         let Some(failure) = failure else {
             counts.equivalent = usize::from(is_proved);
             counts.doubted_only = usize::from(!is_proved);
@@ -150,9 +150,9 @@ pub fn mutation_check(
 }
 
 /// Returns every instruction, with the number of its function.
-fn places(subject: &Subject) -> Vec<(usize, Instruction)> {
+fn places(tested: &TestedModule) -> Vec<(usize, Instruction)> {
     let mut places = Vec::new();
-    for (number, function) in subject.functions.iter().enumerate() {
+    for (number, function) in tested.functions.iter().enumerate() {
         for &block in function.blocks() {
             places.extend(function.instructions(block).map(|it| (number, it)));
         }
@@ -174,12 +174,12 @@ enum Verdict {
 
 impl MutationTrial<'_> {
     fn judge(&self, sequence: &Sequence) -> Verdict {
-        if let Err(failure) = check_sequence(self.subject, self.baseline, sequence) {
+        if let Err(failure) = check_sequence(self.tested, self.baseline, sequence) {
             return verdict_on(failure, Verdict::Caught);
         }
-        let stronger = Subject {
+        let stronger = TestedModule {
             inputs: self.more.to_vec(),
-            ..self.subject.clone()
+            ..self.tested.clone()
         };
         let result = stronger
             .baseline(self.limits)

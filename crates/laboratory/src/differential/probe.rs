@@ -7,7 +7,7 @@
 //!                               BRA %5, trap, fall rest
 //! ```
 
-use super::subject::{Input, Subject};
+use super::tested_module::{Input, TestedModule};
 use super::wrong_edit::{Edit, EditKind};
 use oriel_engine::entity::Block;
 use oriel_interpreter::{FaultKind, Limits};
@@ -18,16 +18,16 @@ use oriel_ori::{
 /// True if an edited instruction is executed on one of the inputs with another result than before.
 /// If results cannot be compared, as for a store or a moved copy, execution suffices.
 pub(super) fn makes_a_difference(
-    subject: &Subject,
+    tested: &TestedModule,
     inputs: &[Input],
     number: usize,
     edit: &Edit,
     limits: Limits,
 ) -> bool {
-    let mut probed = subject.clone();
+    let mut probed = tested.clone();
     let function = &mut probed.functions[number];
     if !compare_results(function, edit) {
-        *function = subject.functions[number].clone();
+        *function = tested.functions[number].clone();
         trap_before(function, edit.instruction);
     }
     let Ok(program) = probed.compile() else {

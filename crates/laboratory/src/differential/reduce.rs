@@ -4,24 +4,24 @@ use super::check::{Failure, transform};
 use super::judge::Judge;
 use super::sequence::Sequence;
 use super::shrink;
-use super::subject::Subject;
+use super::tested_module::TestedModule;
 use oriel_interpreter::Limits;
 
 /// The most attempts of a reduction: each runs the functions twice.
 const ATTEMPTS: usize = 3000;
 
-/// Returns the smallest subject and sequence found that fail in the same way.
+/// Returns the smallest tested module and sequence found that fail in the same way.
 ///
 /// # Panics
-/// The failure does not occur for this subject and sequence.
+/// The failure does not occur for this tested module and sequence.
 pub fn reduce(
-    subject: &Subject,
+    tested: &TestedModule,
     sequence: &Sequence,
     failure: &Failure,
     limits: Limits,
-) -> (Subject, Sequence, Failure) {
+) -> (TestedModule, Sequence, Failure) {
     // A longer run than with the original functions indicates a lost loop exit.
-    let steps = subject
+    let steps = tested
         .baseline(limits)
         .map_or(limits.steps, |baseline| baseline.most_steps());
     let mut judge = Judge {
@@ -29,74 +29,74 @@ pub fn reduce(
         limits: Limits { steps, ..limits },
         attempts: ATTEMPTS,
     };
-    let (mut subject, mut sequence) = (subject.clone(), sequence.clone());
-    keep_one_input(&mut subject, &sequence, failure, &mut judge);
-    drop_steps(&subject, &mut sequence, &mut judge);
-    run_first_steps(&mut subject, &mut sequence, &mut judge);
-    drop_functions(&mut subject, &sequence, &mut judge);
-    shrink::shrink(&mut subject, &sequence, &mut judge);
+    let (mut tested, mut sequence) = (tested.clone(), sequence.clone());
+    keep_one_input(&mut tested, &sequence, failure, &mut judge);
+    drop_steps(&tested, &mut sequence, &mut judge);
+    run_first_steps(&mut tested, &mut sequence, &mut judge);
+    drop_functions(&mut tested, &sequence, &mut judge);
+    shrink::shrink(&mut tested, &sequence, &mut judge);
     judge.attempts = 1;
-    let failure = judge.ask(&subject, &sequence);
+    let failure = judge.ask(&tested, &sequence);
     (
-        subject,
+        tested,
         sequence,
         failure.expect("the failure stays while things get smaller"),
     )
 }
 
-fn keep_one_input(subject: &mut Subject, sequence: &Sequence, failure: &Failure, judge: &mut Judge) {
+fn keep_one_input(tested: &mut TestedModule, sequence: &Sequence, failure: &Failure, judge: &mut Judge) {
     // A failure before any run needs no input.
     let inputs = match failure.input {
-        Some(input) => vec![subject.inputs[input].clone()],
+        Some(input) => vec![tested.inputs[input].clone()],
         None => Vec::new(),
     };
-    let inputs = std::mem::replace(&mut subject.inputs, inputs);
-    if judge.ask(subject, sequence).is_none() {
-        subject.inputs = inputs;
+    let inputs = std::mem::replace(&mut tested.inputs, inputs);
+    if judge.ask(tested, sequence).is_none() {
+        tested.inputs = inputs;
     }
 }
 
 /// Drops each step that the failure does not need.
-fn drop_steps(subject: &Subject, sequence: &mut Sequence, judge: &mut Judge) {
+fn drop_steps(tested: &TestedModule, sequence: &mut Sequence, judge: &mut Judge) {
     let mut number = sequence.0.len();
     while number > 0 {
         number -= 1;
         let mut fewer = sequence.clone();
         fewer.0.remove(number);
-        if judge.ask(subject, &fewer).is_some() {
+        if judge.ask(tested, &fewer).is_some() {
             *sequence = fewer;
         }
     }
 }
 
 /// Runs the steps before the failing one on the functions, so that one step remains.
-fn run_first_steps(subject: &mut Subject, sequence: &mut Sequence, judge: &mut Judge) {
+fn run_first_steps(tested: &mut TestedModule, sequence: &mut Sequence, judge: &mut Judge) {
     while sequence.0.len() > 1 {
         let first = Sequence(vec![sequence.0[0].clone()]);
         let rest = Sequence(sequence.0[1..].to_vec());
-        let Ok(functions) = transform(subject, &first) else {
+        let Ok(functions) = transform(tested, &first) else {
             return;
         };
-        let later = Subject {
+        let later = TestedModule {
             functions,
-            ..subject.clone()
+            ..tested.clone()
         };
         if judge.ask(&later, &rest).is_none() {
             return;
         }
-        (*subject, *sequence) = (later, rest);
+        (*tested, *sequence) = (later, rest);
     }
 }
 
 /// Drops each function that the failure does not need.
-fn drop_functions(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
-    let mut number = subject.functions.len();
-    while number > 0 && subject.functions.len() > 1 {
+fn drop_functions(tested: &mut TestedModule, sequence: &Sequence, judge: &mut Judge) {
+    let mut number = tested.functions.len();
+    while number > 0 && tested.functions.len() > 1 {
         number -= 1;
-        let mut fewer = subject.clone();
+        let mut fewer = tested.clone();
         fewer.functions.remove(number);
         if judge.ask(&fewer, sequence).is_some() {
-            *subject = fewer;
+            *tested = fewer;
         }
     }
 }

@@ -6,29 +6,29 @@
 
 use super::judge::Judge;
 use super::sequence::Sequence;
-use super::subject::Subject;
+use super::tested_module::TestedModule;
 use oriel_engine::entity::Block;
 use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operation, Position};
 
-/// Shrinks the functions of a subject as long as that succeeds.
-pub(super) fn shrink(subject: &mut Subject, sequence: &Sequence, judge: &mut Judge) {
+/// Shrinks the functions of a tested module as long as that succeeds.
+pub(super) fn shrink(tested: &mut TestedModule, sequence: &Sequence, judge: &mut Judge) {
     loop {
-        let size = size_of(subject);
-        for number in 0..subject.functions.len() {
-            drop_ways(subject, number, sequence, judge);
-            drop_instructions(subject, number, sequence, judge);
-            attempt(subject, number, sequence, judge, |function| {
+        let size = size_of(tested);
+        for number in 0..tested.functions.len() {
+            drop_ways(tested, number, sequence, judge);
+            drop_instructions(tested, number, sequence, judge);
+            attempt(tested, number, sequence, judge, |function| {
                 function.merge_all_blocks() > 0
             });
         }
-        if size_of(subject) >= size {
+        if size_of(tested) >= size {
             return;
         }
     }
 }
 
 /// Returns the measure that must decrease in every round.
-fn size_of(subject: &Subject) -> usize {
+fn size_of(tested: &TestedModule) -> usize {
     let of_function = |function: &Function| {
         let blocks = function.blocks().iter();
         let instructions = blocks.map(|&block| {
@@ -39,33 +39,33 @@ fn size_of(subject: &Subject) -> usize {
         });
         instructions.sum::<usize>() + function.blocks().len()
     };
-    subject.functions.iter().map(of_function).sum()
+    tested.functions.iter().map(of_function).sum()
 }
 
 /// Changes a function, and keeps the change if the failure stays the same.
 fn attempt(
-    subject: &mut Subject,
+    tested: &mut TestedModule,
     number: usize,
     sequence: &Sequence,
     judge: &mut Judge,
     change: impl FnOnce(&mut Function) -> bool,
 ) -> bool {
-    let before = subject.functions[number].clone();
-    if change(&mut subject.functions[number]) && judge.ask(subject, sequence).is_some() {
+    let before = tested.functions[number].clone();
+    if change(&mut tested.functions[number]) && judge.ask(tested, sequence).is_some() {
         return true;
     }
-    subject.functions[number] = before;
+    tested.functions[number] = before;
     false
 }
 
 /// Makes each conditional branch unconditional.
-fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
-    let blocks: Vec<Block> = subject.functions[number].blocks().to_vec();
+fn drop_ways(tested: &mut TestedModule, number: usize, sequence: &Sequence, judge: &mut Judge) {
+    let blocks: Vec<Block> = tested.functions[number].blocks().to_vec();
     for block in blocks {
-        if !subject.functions[number].is_placed(block) {
+        if !tested.functions[number].is_placed(block) {
             continue;
         }
-        let targets: Vec<Block> = subject.functions[number].successors(block).collect();
+        let targets: Vec<Block> = tested.functions[number].successors(block).collect();
         if targets.len() < 2 {
             continue;
         }
@@ -77,7 +77,7 @@ fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &
                 }
                 is_branch
             };
-            if attempt(subject, number, sequence, judge, goes_there_only) {
+            if attempt(tested, number, sequence, judge, goes_there_only) {
                 break;
             }
         }
@@ -85,14 +85,14 @@ fn drop_ways(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &
 }
 
 /// Removes or neutralises instructions, starting with many at a time.
-fn drop_instructions(subject: &mut Subject, number: usize, sequence: &Sequence, judge: &mut Judge) {
-    let mut size = candidates(&subject.functions[number]).len();
+fn drop_instructions(tested: &mut TestedModule, number: usize, sequence: &Sequence, judge: &mut Judge) {
+    let mut size = candidates(&tested.functions[number]).len();
     while size > 0 {
         // From the end, so that operands of removed instructions become unused.
-        let mut end = candidates(&subject.functions[number]).len();
+        let mut end = candidates(&tested.functions[number]).len();
         while end > 0 {
             let start = end.saturating_sub(size);
-            attempt(subject, number, sequence, judge, |function| {
+            attempt(tested, number, sequence, judge, |function| {
                 let all = candidates(function);
                 for &instruction in all[start.min(all.len())..end.min(all.len())].iter().rev() {
                     drop_instruction(function, instruction);

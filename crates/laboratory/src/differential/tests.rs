@@ -2,7 +2,7 @@
 
 use super::{
     Baseline, Edit, EditKind, Failure, FailureKind, Input, MutationCounts, MutationTrial, Sequence, Step,
-    Subject,
+    TestedModule,
 };
 use super::{check, check_sequence, mutation_check, reduce, sequences};
 use oriel_engine::entity::Register;
@@ -58,7 +58,7 @@ bix0:
 }
 "#;
 
-fn subject(text: &str) -> Subject {
+fn tested(text: &str) -> TestedModule {
     let functions = parse_functions(&text.replace("LD.entry", "LD.param::entry")).expect("the text is right");
     let kernel = functions[0].info.name.clone();
     let parameter = Parameter {
@@ -66,7 +66,7 @@ fn subject(text: &str) -> Subject {
         alignment: 8,
         is_pointer: true,
     };
-    Subject {
+    TestedModule {
         name: "test".to_owned(),
         functions,
         module: Module {
@@ -87,8 +87,8 @@ fn subject(text: &str) -> Subject {
 }
 
 /// Returns a wrong edit of the definition of a register.
-fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
-    let function = &subject.functions[0];
+fn edit(tested: &TestedModule, kind: EditKind, result: u32) -> Sequence {
+    let function = &tested.functions[0];
     let definition = function.unique_definition(Register::from_u32(result));
     Sequence(vec![Step::Edit(Edit {
         kind,
@@ -97,19 +97,19 @@ fn edit(subject: &Subject, kind: EditKind, result: u32) -> Sequence {
     })])
 }
 
-/// Makes one wrong edit, with only the subject's inputs; the validator must not prove an edit that
-/// a run detects.
+/// Makes one wrong edit, with only the tested module's inputs; the validator must not prove an edit
+/// that a run detects.
 fn mutate(
-    subject: &Subject,
+    tested: &TestedModule,
     baseline: &Baseline,
     kind: EditKind,
     seed: u64,
     limits: Limits,
 ) -> MutationCounts {
     let trial = MutationTrial {
-        subject,
+        tested,
         baseline,
-        more: &subject.inputs,
+        more: &tested.inputs,
         snapshots: &[],
         limits,
     };
@@ -178,8 +178,8 @@ fn edits_of_effects_are_found() {
         ..LIMITS
     };
     for stage in ["ssa", "late"] {
-        let subject = subject(&EFFECTS.replace("STAGE", stage));
-        let baseline = subject.baseline(limits).unwrap();
+        let tested = tested(&EFFECTS.replace("STAGE", stage));
+        let baseline = tested.baseline(limits).unwrap();
         assert_eq!(
             baseline.usable_inputs(),
             3,
@@ -189,7 +189,7 @@ fn edits_of_effects_are_found() {
         for kind in kinds {
             let mut counts = MutationCounts::default();
             for seed in 0..4 {
-                counts += mutate(&subject, &baseline, kind, seed, limits);
+                counts += mutate(&tested, &baseline, kind, seed, limits);
             }
             // In SSA form no two results share a register; in late form Ori's verifier reports that
             // they do.
@@ -213,22 +213,22 @@ fn edits_of_effects_are_found() {
 
 #[test]
 fn a_merged_load_is_found_only_where_effects_have_a_meaning() {
-    let subject = subject(&EFFECTS.replace("STAGE", "ssa"));
-    let merged = edit(&subject, EditKind::MergeAcrossEffect, 7);
-    assert_eq!(subject.baseline(LIMITS).unwrap().usable_inputs(), 0);
+    let tested = tested(&EFFECTS.replace("STAGE", "ssa"));
+    let merged = edit(&tested, EditKind::MergeAcrossEffect, 7);
+    assert_eq!(tested.baseline(LIMITS).unwrap().usable_inputs(), 0);
     let limits = Limits {
         uninterpreted: true,
         ..LIMITS
     };
-    let baseline = subject.baseline(limits).unwrap();
-    let failure = check_sequence(&subject, &baseline, &merged).unwrap_err();
+    let baseline = tested.baseline(limits).unwrap();
+    let failure = check_sequence(&tested, &baseline, &merged).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Memory, "{failure}");
 }
 
 #[test]
 fn phases_leave_memory_as_it_is() {
-    let subject = subject(LOOP);
-    let baseline = subject.baseline(LIMITS).unwrap();
+    let tested = tested(LOOP);
+    let baseline = tested.baseline(LIMITS).unwrap();
     assert_eq!(
         baseline.usable_inputs(),
         3,
@@ -236,16 +236,16 @@ fn phases_leave_memory_as_it_is() {
         baseline.faults().collect::<Vec<_>>()
     );
     let lists = sequences(Stage::Ssa, &|_| true, 20, 1);
-    let report = check(&subject, &baseline, &lists);
+    let report = check(&tested, &baseline, &lists);
     assert_eq!(report.failures, []);
     assert_eq!(report.sequences, lists.len());
 }
 
 #[test]
 fn a_wrong_edit_is_found_and_made_small() {
-    let subject = subject(LOOP);
-    let baseline = subject.baseline(LIMITS).unwrap();
-    let wrong = edit(&subject, EditKind::SwapOperands, 11);
+    let tested = tested(LOOP);
+    let baseline = tested.baseline(LIMITS).unwrap();
+    let wrong = edit(&tested, EditKind::SwapOperands, 11);
     let mut sequence =
         Sequence::of_phases(
             sequences(Stage::Ssa, &|_| true, 0, 1)[0]
@@ -257,9 +257,9 @@ fn a_wrong_edit_is_found_and_made_small() {
                 }),
         );
     sequence.0.extend(wrong.0);
-    let failure = check_sequence(&subject, &baseline, &sequence).unwrap_err();
+    let failure = check_sequence(&tested, &baseline, &sequence).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Memory);
-    let (small, fewer, failure) = reduce(&subject, &sequence, &failure, LIMITS);
+    let (small, fewer, failure) = reduce(&tested, &sequence, &failure, LIMITS);
     assert_eq!(failure.kind, FailureKind::Memory);
     assert_eq!((fewer.0.len(), small.inputs.len()), (1, 1));
     // The subtraction, a store, the address, an operand or two, and the end.
@@ -271,13 +271,9 @@ fn a_wrong_edit_is_found_and_made_small() {
 #[test]
 fn a_loop_that_loses_its_end_is_found() {
     // The counter is positive after one round; while it is, the wrong loop goes on.
-    let subject = subject(&LOOP.replace("%7, 10", "%7, 0"));
-    let baseline = subject.baseline(LIMITS).unwrap();
-    let failure = check_sequence(
-        &subject,
-        &baseline,
-        &edit(&subject, EditKind::InvertComparison, 10),
-    );
+    let tested = tested(&LOOP.replace("%7, 10", "%7, 0"));
+    let baseline = tested.baseline(LIMITS).unwrap();
+    let failure = check_sequence(&tested, &baseline, &edit(&tested, EditKind::InvertComparison, 10));
     let failure: Failure = failure.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Fault);
     assert!(failure.text.contains("no end"), "{failure}");
@@ -285,12 +281,12 @@ fn a_loop_that_loses_its_end_is_found() {
 
 #[test]
 fn edits_that_make_a_difference_are_found() {
-    let subject = subject(LOOP);
-    let baseline = subject.baseline(LIMITS).unwrap();
+    let tested = tested(LOOP);
+    let baseline = tested.baseline(LIMITS).unwrap();
     let mut all = MutationCounts::default();
     for &kind in EditKind::ALL {
         for seed in 0..4 {
-            let counts = mutate(&subject, &baseline, kind, seed, LIMITS);
+            let counts = mutate(&tested, &baseline, kind, seed, LIMITS);
             // More copies of the same inputs cannot detect more.
             assert_eq!(counts.caught_with_more, 0, "{}", kind.name());
             all += counts;
@@ -304,10 +300,10 @@ fn edits_that_make_a_difference_are_found() {
 
 #[test]
 fn a_launch_whose_result_depends_on_the_order_of_the_warps_is_no_evidence() {
-    let baseline = subject(RACE).baseline(LIMITS).unwrap();
+    let baseline = tested(RACE).baseline(LIMITS).unwrap();
     let faults: Vec<String> = baseline.faults().map(ToString::to_string).collect();
     assert_eq!(faults.len(), 3);
     assert!(faults[0].contains("order of the warps"), "{}", faults[0]);
     let without = RACE.replace("    ST.global.b32 %2, [%1]\n", "");
-    assert_eq!(subject(&without).baseline(LIMITS).unwrap().usable_inputs(), 3);
+    assert_eq!(tested(&without).baseline(LIMITS).unwrap().usable_inputs(), 3);
 }

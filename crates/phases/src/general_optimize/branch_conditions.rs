@@ -15,33 +15,33 @@
 //! adds dominators. Where a branch becomes unconditional for another reason, its condition is no
 //! longer known and must be [forgotten](BranchConditions::forget).
 
-use super::condition::{Condition, Order, Relations, Subject};
+use super::condition::{ComparedPair, Condition, Order, Relations};
 use super::values::Values;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{ControlFlow, Function, Operand, OperandKind, Operation};
 use smallvec::SmallVec;
 
-/// The most conditions of one subject that are considered.
+/// The most conditions of one pair that are considered.
 const SCANNED: usize = 64;
 
 /// The most levels of operations on predicates that are followed.
 const DEPTH: u32 = 4;
 
-/// A [`Subject`] of the function's conditions.
+/// A [`ComparedPair`] of the function's conditions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SubjectId(u32);
-entity_impl!(SubjectId, "subject");
+pub(crate) struct PairId(u32);
+entity_impl!(PairId, "pair");
 
 /// The conditions decided by branches.
 #[derive(Debug)]
 pub(crate) struct BranchConditions {
     /// By register; none for what is no predicate.
-    conditions: SecondaryMap<Register, Option<(SubjectId, Relations)>>,
-    subjects: PrimaryMap<SubjectId, Subject>,
-    /// By subject: the one with the other signedness, if the function has it.
-    other_signs: SecondaryMap<SubjectId, PackedOption<SubjectId>>,
-    decided: SecondaryMap<SubjectId, SmallVec<[Decided; 2]>>,
+    conditions: SecondaryMap<Register, Option<(PairId, Relations)>>,
+    pairs: PrimaryMap<PairId, ComparedPair>,
+    /// By pair: the one with the other signedness, if the function has it.
+    other_signs: SecondaryMap<PairId, PackedOption<PairId>>,
+    decided: SecondaryMap<PairId, SmallVec<[Decided; 2]>>,
     /// Predicates with a condition whose value is not known anywhere: most of them.
     unknown: EntitySet<Register>,
     takes_floats: bool,
@@ -82,7 +82,7 @@ impl BranchConditions {
     pub fn new(function: &Function, flow: &ControlFlow, values: &mut Values, takes_floats: bool) -> Self {
         let mut branch_conditions = Self {
             conditions: SecondaryMap::new(),
-            subjects: PrimaryMap::new(),
+            pairs: PrimaryMap::new(),
             other_signs: SecondaryMap::new(),
             decided: SecondaryMap::new(),
             unknown: EntitySet::with_capacity(function.register_limit()),
@@ -113,27 +113,27 @@ impl BranchConditions {
         branch_conditions
     }
 
-    /// Finds the conditions of predicates, and numbers their subjects.
+    /// Finds the conditions of predicates, and numbers their pairs.
     fn find_conditions(&mut self, function: &Function, values: &mut Values, predicates: &[Register]) {
-        let mut ids: NumberMap<Subject, SubjectId> = NumberMap::default();
+        let mut ids: NumberMap<ComparedPair, PairId> = NumberMap::default();
         for &predicate in predicates {
-            let Condition { subject, holds } = Condition::of(function, values, predicate);
-            let id = *ids.entry(subject).or_insert_with(|| self.subjects.push(subject));
+            let Condition { pair, holds } = Condition::of(function, values, predicate);
+            let id = *ids.entry(pair).or_insert_with(|| self.pairs.push(pair));
             self.conditions[predicate] = Some((id, holds));
         }
-        for (id, subject) in self.subjects.iter() {
-            let other = subject.with_other_sign();
+        for (id, pair) in self.pairs.iter() {
+            let other = pair.with_other_sign();
             self.other_signs[id] = other.and_then(|other| ids.get(&other).copied()).into();
         }
     }
 
     /// True if the value of a predicate may be known at some point.
     fn may_be_known(&self, function: &Function, predicate: Register, depth: u32) -> bool {
-        let is_decided = |(subject, holds): (SubjectId, Relations)| {
-            let subjects = [Some(subject), self.other_signs[subject].expand()];
-            let mut subjects = subjects.into_iter().flatten();
-            let possible = || self.subjects[subject].possible();
-            subjects.any(|subject| !self.decided[subject].is_empty()) || holds.among(possible()).is_some()
+        let is_decided = |(pair, holds): (PairId, Relations)| {
+            let pairs = [Some(pair), self.other_signs[pair].expand()];
+            let mut pairs = pairs.into_iter().flatten();
+            let possible = || self.pairs[pair].possible();
+            pairs.any(|pair| !self.decided[pair].is_empty()) || holds.among(possible()).is_some()
         };
         constant_predicate(function, predicate).is_some()
             || self.known_condition(predicate).is_some_and(is_decided)
@@ -149,11 +149,11 @@ impl BranchConditions {
         self.takes_floats
     }
 
-    /// Returns the subject of a predicate's condition and the relations for which it is true.
-    fn known_condition(&self, predicate: Register) -> Option<(SubjectId, Relations)> {
-        let (subject, holds) = self.conditions[predicate]?;
-        let is_float = matches!(self.subjects[subject].order, Order::Float(..));
-        (self.takes_floats || !is_float).then_some((subject, holds))
+    /// Returns the pair of a predicate's condition and the relations for which it is true.
+    fn known_condition(&self, predicate: Register) -> Option<(PairId, Relations)> {
+        let (pair, holds) = self.conditions[predicate]?;
+        let is_float = matches!(self.pairs[pair].order, Order::Float(..));
+        (self.takes_floats || !is_float).then_some((pair, holds))
     }
 
     /// Records that a predicate has a value on an edge, and the same for its parts.
@@ -166,10 +166,10 @@ impl BranchConditions {
         (from, to): (Block, Block),
         depth: u32,
     ) {
-        let Some((subject, holds)) = self.known_condition(predicate) else {
+        let Some((pair, holds)) = self.known_condition(predicate) else {
             return;
         };
-        let decided = &mut self.decided[subject];
+        let decided = &mut self.decided[pair];
         if decided.len() < SCANNED {
             decided.push(Decided {
                 from,
@@ -205,12 +205,12 @@ impl BranchConditions {
         }
     }
 
-    /// Returns the condition that a predicate represents, with the number of its subject, or none for
+    /// Returns the condition that a predicate represents, with the number of its pair, or none for
     /// a predicate created since.
-    pub fn condition(&self, predicate: Register) -> Option<(SubjectId, Condition)> {
+    pub fn condition(&self, predicate: Register) -> Option<(PairId, Condition)> {
         let (id, holds) = self.known_condition(predicate)?;
-        let subject = self.subjects[id];
-        Some((id, Condition { subject, holds }))
+        let pair = self.pairs[id];
+        Some((id, Condition { pair, holds }))
     }
 
     /// Returns a predicate's value at a point, if known.
@@ -251,8 +251,8 @@ impl BranchConditions {
         if let Some(value) = constant_predicate(function, predicate) {
             return Some(value);
         }
-        if let Some((subject, holds)) = self.known_condition(predicate)
-            && let Some(value) = holds.among(self.possible(flow, subject, point))
+        if let Some((pair, holds)) = self.known_condition(predicate)
+            && let Some(value) = holds.among(self.possible(flow, pair, point))
         {
             return Some(value);
         }
@@ -274,10 +274,10 @@ impl BranchConditions {
         }
     }
 
-    /// Returns the relations of a subject that are possible at a point.
-    fn possible(&self, flow: &ControlFlow, subject: SubjectId, point: FlowPoint) -> Relations {
-        let possible = self.subjects[subject].possible() & self.decided_relations(flow, subject, point);
-        match self.other_signs[subject].expand() {
+    /// Returns the relations of a pair that are possible at a point.
+    fn possible(&self, flow: &ControlFlow, pair: PairId, point: FlowPoint) -> Relations {
+        let possible = self.pairs[pair].possible() & self.decided_relations(flow, pair, point);
+        match self.other_signs[pair].expand() {
             None => possible,
             // Integers are equal or not regardless of signedness.
             Some(other) => possible & self.decided_relations(flow, other, point).without_sign(),
@@ -285,8 +285,8 @@ impl BranchConditions {
     }
 
     /// Returns the relations that branches leave possible.
-    fn decided_relations(&self, flow: &ControlFlow, subject: SubjectId, point: FlowPoint) -> Relations {
-        let here = self.decided[subject].iter().filter(|decided| {
+    fn decided_relations(&self, flow: &ControlFlow, pair: PairId, point: FlowPoint) -> Relations {
+        let here = self.decided[pair].iter().filter(|decided| {
             point == FlowPoint::Edge(decided.from, decided.to)
                 || decided.is_only_way && flow.dominators.dominates(decided.to, point.block())
         });

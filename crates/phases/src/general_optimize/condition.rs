@@ -121,16 +121,16 @@ pub(crate) enum Order {
     Predicate,
 }
 
-/// The subject of a condition.
+/// The two values that a condition compares, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Subject {
+pub(crate) struct ComparedPair {
     /// The order.
     pub order: Order,
     /// The values, in ascending order of their own.
     pub values: [Compared; 2],
 }
 
-impl Subject {
+impl ComparedPair {
     /// Returns the relations possible if nothing else is known.
     pub fn possible(&self) -> Relations {
         let [first, second] = self.values;
@@ -149,7 +149,7 @@ impl Subject {
         }
     }
 
-    /// Returns the subject with the other signedness: integers are equal or not in either.
+    /// Returns the pair with the other signedness: integers are equal or not in either.
     pub fn with_other_sign(self) -> Option<Self> {
         let order = match self.order {
             Order::Signed(bits) => Order::Unsigned(bits),
@@ -171,11 +171,11 @@ fn of_constants<T: Ord>(first: Compared, second: Compared, value: impl Fn(u64) -
     }
 }
 
-/// A predicate: it is true if one of the relations holds between the values of a subject.
+/// A predicate: it is true if one of the relations holds between the values of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
-    /// The subject.
-    pub subject: Subject,
+    /// The pair.
+    pub pair: ComparedPair,
     /// The relations for which it is true.
     pub holds: Relations,
 }
@@ -189,7 +189,7 @@ impl Condition {
         comparison.unwrap_or_else(|| {
             let value = Compared::Register(values.of(function, predicate));
             Self {
-                subject: Subject {
+                pair: ComparedPair {
                     order: Order::Predicate,
                     values: [value; 2],
                 },
@@ -227,14 +227,14 @@ impl Condition {
             comparison = comparison.swapped();
         }
         Some(Self {
-            subject: Subject { order, values: pair },
+            pair: ComparedPair { order, values: pair },
             holds: Relations::of(comparison)?,
         })
     }
 
     /// True if it is a predicate of which only the value is known.
     pub fn is_plain(&self) -> bool {
-        self.subject.order == Order::Predicate
+        self.pair.order == Order::Predicate
     }
 }
 
@@ -319,13 +319,13 @@ mod tests {
             "    %3:P = ISETP.lt.s32 %1, %2\n    %4:P = ISETP.ge.s32 %2, %1\n",
             [3, 4],
         );
-        assert_eq!(less.subject, greater.subject);
+        assert_eq!(less.pair, greater.pair);
         assert_eq!(less.holds.among(greater.holds.given(false)), Some(false));
         assert_eq!(greater.holds.among(less.holds.given(true)), Some(true));
         assert_eq!(
             greater
                 .holds
-                .among(less.holds.given(false) & greater.subject.possible()),
+                .among(less.holds.given(false) & greater.pair.possible()),
             None
         );
     }
@@ -339,17 +339,17 @@ mod tests {
             "    %3:P = ISETP.lt.s32 %1, 5\n    %4:P = ISETP.lt.s32 %1, 6\n",
         ] {
             let [one, other] = conditions(lines, [3, 4]);
-            assert_ne!(one.subject, other.subject, "{lines}");
+            assert_ne!(one.pair, other.pair, "{lines}");
         }
     }
 
     #[test]
     fn constants_are_compared_with_their_sign() {
         let lines = "    %3:R32 = MOV.b32 -1\n    %4:P = ISETP.lt.s32 %3, 1\n    %5:P = ISETP.lt.u32 %3, 1\n";
-        let values = conditions(lines, [4, 5]).map(|it| it.holds.among(it.subject.possible()));
+        let values = conditions(lines, [4, 5]).map(|it| it.holds.among(it.pair.possible()));
         assert_eq!(values, [Some(true), Some(false)]);
         let same = "    %3:P = ISETP.le.u32 %1, %1\n    %4:P = FSETP.eq.f32 %1, %1\n";
-        let values = conditions(same, [3, 4]).map(|it| it.holds.among(it.subject.possible()));
+        let values = conditions(same, [3, 4]).map(|it| it.holds.among(it.pair.possible()));
         assert_eq!(values, [Some(true), None]);
     }
 }

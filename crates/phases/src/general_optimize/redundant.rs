@@ -10,7 +10,7 @@
 //! If one instruction dominates an equal one that the walk meets later, the later one is redundant,
 //! provided there is room for the earlier one's register up to there.
 
-use super::branch_conditions::{BranchConditions, SubjectId};
+use super::branch_conditions::{BranchConditions, PairId};
 use super::condition::{Condition, Relations};
 use super::values::Values;
 use crate::PhaseContext;
@@ -46,7 +46,7 @@ struct Leader {
 /// The comparisons and selects met so far by a walk in reverse post-order.
 #[derive(Debug, Default)]
 pub(crate) struct Redundancy {
-    comparisons: SecondaryMap<SubjectId, SmallVec<[(Leader, Relations); 2]>>,
+    comparisons: SecondaryMap<PairId, SmallVec<[(Leader, Relations); 2]>>,
     selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
 }
 
@@ -78,10 +78,10 @@ impl Redundancy {
         match function.operation(instruction) {
             Operation::Isetp | Operation::Fsetp => {
                 let register = function.result(instruction, 0).as_register()?;
-                let (id, Condition { subject, holds }) = branch_conditions
+                let (id, Condition { pair: compared, holds }) = branch_conditions
                     .condition(register)
                     .filter(|(_, it)| !it.is_plain())?;
-                let complement = subject.possible() & holds.complement();
+                let complement = compared.possible() & holds.complement();
                 let known = &mut self.comparisons[id];
                 let found = known.iter().rev().take(SCANNED).find_map(|(leader, relations)| {
                     let is_inverse = *relations == complement;

@@ -12,7 +12,7 @@
 //! The register estimate has [rounds](crate::estimate) of its own, which its model was fitted to.
 //! Here, conversions and addresses are seen through, too.
 
-use super::Subject;
+use super::WarningContext;
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_engine::graph::Loop;
 use oriel_engine::hash::NumberSet;
@@ -51,9 +51,9 @@ pub struct Counter {
 }
 
 /// Returns the counter that a register is; none if it is not one of a loop with constant rounds.
-pub fn counter(subject: &Subject<'_, '_>, register: Register) -> Option<Counter> {
-    let function = subject.function;
-    let loops = &subject.flow.loops;
+pub fn counter(context: &WarningContext<'_, '_>, register: Register) -> Option<Counter> {
+    let function = context.function;
+    let loops = &context.flow.loops;
     let mut definitions = function.definitions(register);
     let (Some((one, _)), Some((other, _)), None) =
         (definitions.next(), definitions.next(), definitions.next())
@@ -68,7 +68,7 @@ pub fn counter(subject: &Subject<'_, '_>, register: Register) -> Option<Counter>
     let natural_loop = loops.innermost(function.block_of(inside)?)?;
     let step = step(function, inside, register)?;
     let start = known_result(function, outside)?;
-    let (rounds, is_unrolled) = rounds(subject, natural_loop)?;
+    let (rounds, is_unrolled) = rounds(context, natural_loop)?;
     Some(Counter {
         start: start.base.is_none().then_some(start.offset),
         step,
@@ -79,8 +79,8 @@ pub fn counter(subject: &Subject<'_, '_>, register: Register) -> Option<Counter>
 
 /// True if a register has a value that is known in each round once ptxas has unrolled the loops
 /// around it.
-pub fn is_known_when_unrolled(subject: &Subject<'_, '_>, register: Register) -> bool {
-    let function = subject.function;
+pub fn is_known_when_unrolled(context: &WarningContext<'_, '_>, register: Register) -> bool {
+    let function = context.function;
     let mut seen: NumberSet<Register> = NumberSet::default();
     let mut pending = vec![register];
     while let Some(register) = pending.pop() {
@@ -88,7 +88,7 @@ pub fn is_known_when_unrolled(subject: &Subject<'_, '_>, register: Register) -> 
             continue;
         }
         let Some(definition) = function.unique_definition(register) else {
-            if counter(subject, register).is_some_and(|counter| counter.is_unrolled) {
+            if counter(context, register).is_some_and(|counter| counter.is_unrolled) {
                 continue;
             }
             return false;
@@ -121,19 +121,19 @@ pub fn is_known_when_unrolled(subject: &Subject<'_, '_>, register: Register) -> 
 
 /// Returns the rounds of a loop, and whether ptxas may unroll it. Inside a loop that stays, ptxas leaves
 /// the loops, too.
-fn rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
-    let (count, mut is_unrolled) = own_rounds(subject, natural_loop)?;
-    let mut around = subject.flow.loops.parent(natural_loop);
+fn rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
+    let (count, mut is_unrolled) = own_rounds(context, natural_loop)?;
+    let mut around = context.flow.loops.parent(natural_loop);
     while let Some(outer) = around.filter(|_| is_unrolled) {
-        is_unrolled = own_rounds(subject, outer).is_some_and(|(_, is_unrolled)| is_unrolled);
-        around = subject.flow.loops.parent(outer);
+        is_unrolled = own_rounds(context, outer).is_some_and(|(_, is_unrolled)| is_unrolled);
+        around = context.flow.loops.parent(outer);
     }
     Some((count, is_unrolled))
 }
 
 /// Returns the same, whatever is around the loop.
-fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
-    let (function, flow) = (subject.function, subject.flow);
+fn own_rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
+    let (function, flow) = (context.function, context.flow);
     let blocks = flow.loops.nodes(natural_loop).iter();
     let size: usize = blocks.map(|&block| function.instructions(block).count()).sum();
     flow.loops.latches(&flow.graph, natural_loop).find_map(|latch| {
@@ -146,13 +146,13 @@ fn own_rounds(subject: &Subject<'_, '_>, natural_loop: Loop) -> Option<(u64, boo
         let sources = function.sources(comparison);
         let end = known(function, sources.get(1), DEPTH)?;
         let (counter, is_converted) = counted(function, sources.get(0).as_register()?)?;
-        let (start, step) = start_and_step(subject, natural_loop, counter)?;
+        let (start, step) = start_and_step(context, natural_loop, counter)?;
         let distance = end.offset.abs_diff(start.offset);
         let rounds = distance.checked_div(step.unsigned_abs())?;
         // A counter that moves away from its end would wrap around.
         let is_toward = (end.offset > start.offset) == (step > 0);
         let is_one = start.base == end.base && is_toward && (1..=MOST_ROUNDS).contains(&rounds);
-        let flags = subject.snapshot.block_flags(latch);
+        let flags = context.snapshot.block_flags(latch);
         let is_small = size <= MOST_OF_ROUND && rounds as usize * size <= MOST_INSTRUCTIONS;
         let is_left = is_converted || flags.contains(BlockFlags::NO_UNROLL);
         is_one.then_some((rounds, is_small && !is_left))
@@ -178,11 +178,15 @@ fn counted(function: &Function, mut register: Register) -> Option<(Register, boo
     None
 }
 
-fn start_and_step(subject: &Subject<'_, '_>, natural_loop: Loop, register: Register) -> Option<(Known, i64)> {
-    let function = subject.function;
+fn start_and_step(
+    context: &WarningContext<'_, '_>,
+    natural_loop: Loop,
+    register: Register,
+) -> Option<(Known, i64)> {
+    let function = context.function;
     let is_inside = |instruction: Instruction| {
         let block = function.block_of(instruction);
-        block.is_some_and(|block| subject.flow.loops.contains(natural_loop, block))
+        block.is_some_and(|block| context.flow.loops.contains(natural_loop, block))
     };
     let definitions: Vec<Instruction> = function.definitions(register).map(|(it, _)| it).collect();
     let (inside, outside): (Vec<_>, Vec<_>) = definitions.into_iter().partition(|&it| is_inside(it));

@@ -9,7 +9,7 @@
 //! of a kernel, since it does not know how many registers the kernel starts with; it says so only
 //! with `-v` (C7508). `.maxnreg` gives that number, too.
 
-use super::{Subject, Warning, WarningKind};
+use super::{Warning, WarningContext, WarningKind};
 use crate::estimate::Target;
 use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
 use crate::pressure::Place;
@@ -18,21 +18,21 @@ use crate::pressure::Place;
 const NEVER_BELOW: u32 = 64;
 
 /// Finds a kernel that spills, to which ptxas may give far fewer registers than its bounds allow.
-pub(super) fn cliff(subject: &Subject<'_, '_>) -> Option<Warning> {
-    let bounds = subject.bounds;
+pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
+    let bounds = context.bounds;
     let threads = bounds.max_threads_per_block?;
-    let limit = bounds.register_limit_of_ptxas(subject.snapshot.function().sm);
+    let limit = bounds.register_limit_of_ptxas(context.snapshot.function().sm);
     if limit <= NEVER_BELOW
-        || !takes_min_blocks(subject.snapshot)
-        || subject.known.pressure <= certain_need(&Target::of(subject.snapshot))
-        || !wants_min_blocks(subject.snapshot, subject.function)
+        || !takes_min_blocks(context.snapshot)
+        || context.known.pressure <= certain_need(&Target::of(context.snapshot))
+        || !wants_min_blocks(context.snapshot, context.function)
     {
         return None;
     }
-    let (block, instruction) = subject.known.peak?;
+    let (block, instruction) = context.known.peak?;
     Some(Warning {
         kind: WarningKind::LaunchBoundsCliff,
-        place: Some(Place::of(subject.snapshot, block, instruction)),
+        place: Some(Place::of(context.snapshot, block, instruction)),
         problem: format!(
             "the launch bounds have no least number of blocks, and the kernel needs more than twice the {limit} registers \
              that they leave"
@@ -46,15 +46,15 @@ pub(super) fn cliff(subject: &Subject<'_, '_>) -> Option<Warning> {
 }
 
 /// Finds a `setmaxnreg` that ptxas ignores.
-pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
-    let bounds = subject.bounds;
+pub(super) fn ignored_setmaxnreg(context: &WarningContext<'_, '_>) -> Option<Warning> {
+    let bounds = context.bounds;
     let has_blocks = bounds.max_threads_per_block.is_some() && bounds.min_blocks_per_sm.is_some();
-    if !subject.snapshot.is_kernel() || has_blocks || bounds.max_registers.is_some() {
+    if !context.snapshot.is_kernel() || has_blocks || bounds.max_registers.is_some() {
         return None;
     }
-    let mut all = subject
+    let mut all = context
         .instructions()
-        .filter(|&instruction| subject.function.has_ptx_name(instruction, "setmaxnreg"));
+        .filter(|&instruction| context.function.has_ptx_name(instruction, "setmaxnreg"));
     let first = all.next()?;
     let count = 1 + all.count();
     let threads = match bounds.max_threads_per_block {
@@ -63,7 +63,7 @@ pub(super) fn ignored_setmaxnreg(subject: &Subject<'_, '_>) -> Option<Warning> {
     };
     Some(Warning {
         kind: WarningKind::SetmaxnregIgnored,
-        place: subject.place(first),
+        place: context.place(first),
         problem: format!("ptxas ignores {count} setmaxnreg: it does not know the registers at entry"),
         cost: "all warps keep the same number of registers".to_owned(),
         remedy: format!(

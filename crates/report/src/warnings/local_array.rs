@@ -19,7 +19,7 @@
 //! said. Neither is it if nothing reads the array: `-oriel-warn-unread-stores` is about such stores.
 
 use super::counters::{is_known_when_unrolled, sum_of};
-use super::{Subject, Warning, WarningKind};
+use super::{Warning, WarningContext, WarningKind};
 use crate::estimate::Target;
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_engine::hash::NumberSet;
@@ -55,8 +55,8 @@ struct Accesses {
 
 /// Finds the arrays of a function that indexes keep in memory, and those that fill the registers
 /// once ptxas has unrolled the loops that index them.
-pub(super) fn find(subject: &Subject<'_, '_>) -> Vec<Warning> {
-    let function = subject.function;
+pub(super) fn find(context: &WarningContext<'_, '_>) -> Vec<Warning> {
+    let function = context.function;
     if function.stack_objects().next().is_none() {
         return Vec::new();
     }
@@ -65,34 +65,34 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Vec<Warning> {
     let objects = objects.filter(|(_, object)| !object.is_removed && object.size >= LEAST_BYTES);
     let (mut kept, mut unrolled) = (Vec::new(), Vec::new());
     for (number, object) in objects {
-        let found = follow(function, &addresses, number, |index| !is_known(subject, index));
+        let found = follow(function, &addresses, number, |index| !is_known(context, index));
         let is_load = |it: &Access| function.operation(it.instruction) == Operation::Ld;
         if found.escapes || !found.accesses.iter().any(is_load) {
             continue;
         }
-        match found.indexed.iter().find(|&&index| !is_known(subject, index)) {
+        match found.indexed.iter().find(|&&index| !is_known(context, index)) {
             Some(_)
                 if !found.has_moved_pointer
-                    && becomes_selects(function, object.size, &found.accesses, |it| subject.depth(it)) => {}
-            Some(&index) => kept.push(kept_in_memory(subject, object.size, index, &found.accesses)),
+                    && becomes_selects(function, object.size, &found.accesses, |it| context.depth(it)) => {}
+            Some(&index) => kept.push(kept_in_memory(context, object.size, index, &found.accesses)),
             None if element_bits(function, &found.accesses).is_none() => {}
             None => unrolled.extend(found.indexed.iter().min().map(|&index| (index, object.size))),
         }
     }
-    kept.extend(in_registers(subject, &unrolled));
+    kept.extend(in_registers(context, &unrolled));
     kept
 }
 
 /// True if unrolling makes an index constant.
-fn is_known(subject: &Subject<'_, '_>, index: Instruction) -> bool {
-    let result = subject.function.result(index, 0).as_register();
-    let moved = result.filter(|&result| subject.function.unique_definition(result).is_none());
+fn is_known(context: &WarningContext<'_, '_>, index: Instruction) -> bool {
+    let result = context.function.result(index, 0).as_register();
+    let moved = result.filter(|&result| context.function.unique_definition(result).is_none());
     if let Some(moved) = moved {
-        return is_known_when_unrolled(subject, moved);
+        return is_known_when_unrolled(context, moved);
     }
-    let sources = subject.function.sources(index).iter();
+    let sources = context.function.sources(index).iter();
     let mut registers = sources.filter_map(Operand::as_register);
-    registers.all(|register| is_known_when_unrolled(subject, register))
+    registers.all(|register| is_known_when_unrolled(context, register))
 }
 
 /// Returns the bits of an array's elements if ptxas can have them in registers: all accesses are of this
@@ -159,8 +159,13 @@ fn is_copy_of_parameters(function: &Function, accesses: &[Access]) -> bool {
     })
 }
 
-fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, accesses: &[Access]) -> Warning {
-    let is_copy = is_copy_of_parameters(subject.function, accesses);
+fn kept_in_memory(
+    context: &WarningContext<'_, '_>,
+    size: u64,
+    index: Instruction,
+    accesses: &[Access],
+) -> Warning {
+    let is_copy = is_copy_of_parameters(context.function, accesses);
     let kept = if is_copy {
         "a copy of the kernel's parameters"
     } else {
@@ -173,7 +178,7 @@ fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, acce
     };
     let in_loops = accesses
         .iter()
-        .filter(|it| subject.depth(it.instruction) > 0)
+        .filter(|it| context.depth(it.instruction) > 0)
         .count();
     let in_loops = match in_loops {
         0 => String::new(),
@@ -181,7 +186,7 @@ fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, acce
     };
     Warning {
         kind: WarningKind::IndexedLocalArray,
-        place: subject.place(index),
+        place: context.place(index),
         problem: format!("an index that is not constant keeps {kept} of {size} bytes in local memory"),
         cost: format!(
             "{size} bytes of memory a thread, and {} accesses to it{in_loops}",
@@ -192,9 +197,9 @@ fn kept_in_memory(subject: &Subject<'_, '_>, size: u64, index: Instruction, acce
 }
 
 /// Warns if the elements of arrays take all registers beside what is live anyway.
-fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Option<Warning> {
-    let limit = u64::from(Target::of(subject.snapshot).register_limit);
-    let live = u64::from(subject.known.pressure);
+fn in_registers(context: &WarningContext<'_, '_>, arrays: &[(Instruction, u64)]) -> Option<Warning> {
+    let limit = u64::from(Target::of(context.snapshot).register_limit);
+    let live = u64::from(context.known.pressure);
     let registers: u64 = arrays.iter().map(|(_, size)| size.div_ceil(4)).sum();
     // ptxas 13.0.88 takes a quarter more than the elements: 168 registers for 128, 254 for 200.
     if registers + registers / 4 + live < limit {
@@ -203,7 +208,7 @@ fn in_registers(subject: &Subject<'_, '_>, arrays: &[(Instruction, u64)]) -> Opt
     let &(index, _) = arrays.iter().max_by_key(|(_, size)| size)?;
     Some(Warning {
         kind: WarningKind::UnrolledLoop,
-        place: subject.place(index),
+        place: context.place(index),
         problem: format!(
             "ptxas is going to unroll this loop completely and to keep {registers} elements of local arrays in registers"
         ),

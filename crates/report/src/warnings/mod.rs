@@ -124,7 +124,7 @@ pub struct Known {
 }
 
 /// A function with all that the rules read.
-struct Subject<'s, 'a> {
+struct WarningContext<'s, 'a> {
     snapshot: &'s Snapshot<'a>,
     function: &'s Function,
     flow: &'s ControlFlow,
@@ -132,7 +132,7 @@ struct Subject<'s, 'a> {
     known: Known,
 }
 
-impl Subject<'_, '_> {
+impl WarningContext<'_, '_> {
     /// Returns the place of an instruction.
     fn place(&self, instruction: Instruction) -> Option<Place> {
         let block = self.function.block_of(instruction)?;
@@ -158,7 +158,7 @@ pub fn find(snapshot: &Snapshot<'_>, function: &Function, flow: &ControlFlow, kn
     if snapshot.stage() != Stage::Late || function.blocks().is_empty() {
         return Vec::new();
     }
-    let subject = Subject {
+    let context = WarningContext {
         snapshot,
         function,
         flow,
@@ -166,9 +166,9 @@ pub fn find(snapshot: &Snapshot<'_>, function: &Function, flow: &ControlFlow, kn
         known,
     };
     let mut found = Vec::new();
-    found.extend(launch_bounds::cliff(&subject));
-    found.extend(launch_bounds::ignored_setmaxnreg(&subject));
-    found.extend(wide_index::find(&subject));
-    found.extend(local_array::find(&subject));
+    found.extend(launch_bounds::cliff(&context));
+    found.extend(launch_bounds::ignored_setmaxnreg(&context));
+    found.extend(wide_index::find(&context));
+    found.extend(local_array::find(&context));
     found
 }

@@ -13,7 +13,7 @@
 
 use super::counters::counter;
 use super::ranges::{Ranges, most_threads};
-use super::{Subject, Warning, WarningKind};
+use super::{Warning, WarningContext, WarningKind};
 use oriel_engine::entity::Register;
 use oriel_engine::hash::NumberSet;
 use oriel_ori::{Function, Instruction, Operation};
@@ -25,19 +25,19 @@ const LEAST_COST: u32 = 6;
 const ROUNDS: u32 = 8;
 
 /// Finds all such arithmetic of a function, as one warning.
-pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
-    let function = subject.function;
+pub(super) fn find(context: &WarningContext<'_, '_>) -> Option<Warning> {
+    let function = context.function;
     // Most functions have no such arithmetic, and need no ranges.
-    let candidates: Vec<(Instruction, usize)> = subject
+    let candidates: Vec<(Instruction, usize)> = context
         .instructions()
         .filter_map(|instruction| Some((instruction, operand_count(function, instruction)?)))
         .collect();
     if candidates.is_empty() {
         return None;
     }
-    let mut ranges = Ranges::new(function, most_threads(subject.snapshot));
+    let mut ranges = Ranges::new(function, most_threads(context.snapshot));
     for register in function.registers() {
-        if let Some((start, counter)) = counter(subject, register).and_then(|it| Some((it.start?, it)))
+        if let Some((start, counter)) = counter(context, register).and_then(|it| Some((it.start?, it)))
             && let Some(way) = (counter.rounds as i64 + 2).checked_mul(counter.step)
             && let Some(end) = start.checked_add(way)
         {
@@ -50,7 +50,7 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
         .map(|(instruction, _)| (instruction, needless_instructions(function, instruction)))
         .collect();
     let weight = |&(instruction, cost): &(Instruction, u32)| {
-        let depth = subject.depth(instruction).min(4) as u32;
+        let depth = context.depth(instruction).min(4) as u32;
         cost * ROUNDS.pow(depth)
     };
     if found.iter().map(weight).sum::<u32>() < LEAST_COST {
@@ -72,7 +72,7 @@ pub(super) fn find(subject: &Subject<'_, '_>) -> Option<Warning> {
     };
     Some(Warning {
         kind: WarningKind::WideIndex,
-        place: subject.place(worst),
+        place: context.place(worst),
         problem: format!("this {name} of 64 bits always fits 32 bits{others}"),
         cost: format!("about {instructions} instructions, and two registers a value instead of one"),
         remedy:

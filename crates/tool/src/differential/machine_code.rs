@@ -11,7 +11,7 @@ use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
 use oriel::phases::registry::Phase;
 use oriel::snapshot::abi::Stage;
-use oriel_laboratory::differential::{Baseline, Sequence, Subject, sequences};
+use oriel_laboratory::differential::{Baseline, Sequence, TestedModule, sequences};
 use std::path::Path;
 use std::process::Command;
 
@@ -40,8 +40,8 @@ pub fn check(
                 .problems
                 .push(format!("{} with {list}: {problem}", file.display())),
             Ok(functions) => {
-                for (subject, baseline) in work.subjects.iter().zip(baselines) {
-                    compare(subject, baseline, &functions, list, &mut report);
+                for (tested, baseline) in work.modules.iter().zip(baselines) {
+                    compare(tested, baseline, &functions, list, &mut report);
                 }
             }
         }
@@ -50,27 +50,27 @@ pub fn check(
 }
 
 fn compare(
-    subject: &Subject,
+    tested: &TestedModule,
     baseline: &Baseline,
     functions: &[Function],
     list: &Sequence,
     report: &mut Report,
 ) {
-    if subject.stage() != Stage::Late {
+    if tested.stage() != Stage::Late {
         return;
     }
     // In the same order, which determines the addresses of functions.
     let named = |name: &str| functions.iter().find(|function| function.info.name == name);
-    let same = subject
+    let same = tested
         .functions
         .iter()
         .filter_map(|function| named(&function.info.name));
     let functions: Vec<Function> = same.cloned().collect();
     report.comparisons += baseline.usable_inputs();
-    if let Err(problem) = baseline.compare(subject, &functions) {
+    if let Err(problem) = baseline.compare(tested, &functions) {
         report
             .problems
-            .push(format!("{} compiled with {list}: {problem}", subject.name));
+            .push(format!("{} compiled with {list}: {problem}", tested.name));
     }
 }
 
@@ -101,7 +101,7 @@ fn compile_into(
     let flags = format!(
         "-oriel-phases={} -oriel-register-budget={} -oriel-verify '-oriel-snapshot={}'",
         list.at(Stage::Ssa),
-        work.subjects[0].phase_options.register_budget,
+        work.modules[0].phase_options.register_budget,
         folder.display()
     );
     let output = Command::new(program)

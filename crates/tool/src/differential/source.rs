@@ -9,7 +9,7 @@ use oriel::snapshot::OwnedSnapshot;
 use oriel::snapshot::abi::{FunctionFlags, Stage};
 use oriel_generate::{Options, Shape};
 use oriel_interpreter::launch::LaunchDescription;
-use oriel_laboratory::differential::{Input as KernelInput, Subject};
+use oriel_laboratory::differential::{Input as KernelInput, TestedModule};
 use std::path::PathBuf;
 
 /// Kernels of a generated module.
@@ -20,7 +20,7 @@ const MORE_INPUTS: u64 = 40;
 /// A module to check.
 pub struct Work {
     /// Its functions at both stages, each with its inputs.
-    pub subjects: Vec<Subject>,
+    pub modules: Vec<TestedModule>,
     /// The PTX that LLVM printed.
     pub ptx: String,
     /// The snapshots of the functions.
@@ -179,7 +179,7 @@ fn generated(
     register_budget: u32,
 ) -> Result<Work, String> {
     let input = Input::load(std::slice::from_ref(&file), arguments.module.as_deref(), &how)?;
-    let mut subjects = Vec::new();
+    let mut modules = Vec::new();
     for number in 0..options.functions {
         let seed = options.seed + number as u64;
         let name = format!("f{seed}");
@@ -188,7 +188,7 @@ fn generated(
             .collect::<Result<_, _>>()?;
         for stage in [Stage::Ssa, Stage::Late] {
             let functions = input.at(stage)?;
-            subjects.push(Subject {
+            modules.push(TestedModule {
                 functions: with_callees(&functions, &name),
                 name: format!("{}-{name}", options.shape),
                 module: input.module.clone(),
@@ -198,7 +198,7 @@ fn generated(
         }
     }
     Ok(Work {
-        subjects,
+        modules,
         ptx: input.ptx,
         snapshots: input.snapshots,
         file: Some(file),
@@ -233,12 +233,12 @@ fn of_files(
     let name = files[0]
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let mut subjects = Vec::new();
+    let mut modules = Vec::new();
     let mut kernels = 0;
     for stage in [Stage::Ssa, Stage::Late] {
         let Ok(functions) = input.at(stage) else { continue };
         kernels = functions.iter().filter(|it| is_kernel(it)).count();
-        let subject = |functions, inputs| Subject {
+        let tested = |functions, inputs| TestedModule {
             name: name.clone(),
             functions,
             module: input.module.clone(),
@@ -246,7 +246,7 @@ fn of_files(
             phase_options: arguments.phase_options(DEFAULT_BUDGET),
         };
         if let Some(described) = described {
-            subjects.push(subject(functions, vec![described.clone()]));
+            modules.push(tested(functions, vec![described.clone()]));
             continue;
         }
         for kernel in functions.iter().filter(|it| is_kernel(it)) {
@@ -254,18 +254,18 @@ fn of_files(
             let inputs = (0..arguments.inputs)
                 .map(|input| blind(kernel, arguments.seed + input))
                 .collect();
-            let mut one = subject(with_callees(&functions, kernel), inputs);
+            let mut one = tested(with_callees(&functions, kernel), inputs);
             one.name = format!("{name} {kernel}");
-            subjects.push(one);
+            modules.push(one);
         }
     }
-    if subjects.is_empty() {
+    if modules.is_empty() {
         return Err(format!("{}: there is nothing to check", files[0].display()));
     }
     let is_module = input.ptx.is_empty() || !input.snapshots.is_empty();
     let file = (files.len() == 1 && is_module && arguments.module.is_none()).then(|| files[0].clone());
     Ok(Work {
-        subjects,
+        modules,
         ptx: input.ptx,
         snapshots: input.snapshots,
         file: file.filter(|file| is_ir(file)),
@@ -286,10 +286,10 @@ fn blind(kernel: &str, seed: u64) -> KernelInput {
 }
 
 impl Work {
-    /// Returns inputs for a subject that the check does not have.
-    pub fn more_inputs(&self, subject: &Subject) -> Vec<KernelInput> {
+    /// Returns inputs for a tested module that the check does not have.
+    pub fn more_inputs(&self, tested: &TestedModule) -> Vec<KernelInput> {
         let numbers = self.inputs..self.inputs + MORE_INPUTS;
-        let kernels = subject.functions.iter().filter(|it| is_kernel(it));
+        let kernels = tested.functions.iter().filter(|it| is_kernel(it));
         match &self.options {
             Some(options) => {
                 let seeds = kernels.filter_map(|it| it.info.name.strip_prefix('f')?.parse().ok());

@@ -1,4 +1,4 @@
-//! The subject of a check: functions, and inputs for them.
+//! The functions that are tested, inputs for them, and the results of a run.
 
 use oriel_engine::snapshot::abi::Stage;
 use oriel_interpreter::launch::LaunchDescription;
@@ -8,7 +8,7 @@ use oriel_phases::PhaseOptions;
 
 /// The functions of a module at one stage, with inputs.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct TestedModule {
     /// A name for messages and files.
     pub name: String,
     /// The functions, at least one, all of one stage.
@@ -112,7 +112,7 @@ impl Input {
     }
 }
 
-/// The results of a subject's unchanged functions.
+/// The results of a tested module's unchanged functions.
 #[derive(Clone, Debug)]
 pub struct Baseline {
     /// The functions as text.
@@ -144,7 +144,7 @@ impl Baseline {
 /// may change the result.
 const SHORT_TURN: u64 = 97;
 
-impl Subject {
+impl TestedModule {
     /// Returns the stage of its functions.
     pub fn stage(&self) -> Stage {
         self.functions[0].info.stage
