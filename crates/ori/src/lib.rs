@@ -34,7 +34,6 @@
 //! | `inline_assembly.rs` | groups of operands of inline assembly; early-clobber results, tied sources |
 //! | `memory_versions.rs` | the writes that a read may see |
 //! | `operation.rs`, `types.rs`, `modifiers.rs` | the table of operations |
-//! | `builder.rs` | appends instructions |
 //! | `operand.rs` | operands as packed words |
 //! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 //! | `ssa_construction.rs` | SSA form for variables with several definitions |
@@ -44,7 +43,6 @@
 
 pub mod analysis;
 mod block_edit;
-mod builder;
 mod constraints;
 mod control_flow;
 mod divergence;
@@ -77,7 +75,6 @@ mod types;
 mod verify;
 
 pub use block_edit::ControlFlowError;
-pub use builder::{Builder, ToOperand};
 pub use control_flow::ControlFlow;
 pub use divergence::Divergence;
 pub use edit::{InstructionBuilder, Position};

@@ -49,11 +49,6 @@ impl CodeRemark {
         self.pieces.push(Piece { key: Some(key), text });
         self
     }
-
-    /// Returns the message as printed.
-    pub fn message(&self) -> String {
-        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
-    }
 }
 
 /// Returns all remarks on a function.

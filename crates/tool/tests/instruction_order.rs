@@ -3,7 +3,8 @@
 //! `ReorderInstructions`, in the interpreter.
 #![cfg(feature = "llvm")]
 
-use oriel::ori::analysis::DependencyGraph;
+use oriel::entity::EntityRef;
+use oriel::ori::analysis::{DependencyGraph, DependencyNode};
 use oriel::ori::machine::from_machine;
 use oriel::ori::{Function, Position};
 use oriel::phases::registry::named;
@@ -61,13 +62,34 @@ impl Compiled {
     }
 }
 
-/// Puts the instructions of every block in an order that their dependencies allow; how many are
-/// elsewhere.
+/// Returns a random order of a graph's nodes that its dependencies allow.
+fn random_order(graph: &DependencyGraph, random: &mut impl FnMut(usize) -> usize) -> Vec<DependencyNode> {
+    let mut waits_for: Vec<usize> = graph.nodes().map(|node| graph.predecessors(node).len()).collect();
+    let mut ready: Vec<DependencyNode> = graph
+        .nodes()
+        .filter(|&node| graph.predecessors(node).is_empty())
+        .collect();
+    let mut order = Vec::new();
+    while !ready.is_empty() {
+        let node = ready.remove(random(ready.len()));
+        order.push(node);
+        for &(successor, _) in graph.successors(node) {
+            waits_for[successor.index()] -= 1;
+            if waits_for[successor.index()] == 0 {
+                ready.push(successor);
+            }
+        }
+    }
+    order
+}
+
+/// Puts the instructions of every block in an order that their dependencies allow, and returns how
+/// many are elsewhere.
 fn shuffle(function: &mut Function, random: &mut impl FnMut(usize) -> usize) -> usize {
     let mut moved = 0;
     for block in function.blocks().to_vec() {
         let graph = DependencyGraph::compute(function, block);
-        let order = graph.order_by(|ready| random(ready.len()));
+        let order = random_order(&graph, random);
         assert_eq!(order.len(), graph.nodes().len(), "a dependency goes round");
         moved += order
             .iter()

@@ -102,25 +102,4 @@ impl VNInfo {
             value: value.as_u32(),
         }
     }
-
-    /// Returns the block that defines the value.
-    #[inline]
-    pub fn block(&self) -> Block {
-        Block::from_u32(self.block)
-    }
-
-    /// Returns the value's number in its range.
-    #[inline]
-    pub fn value(&self) -> ValueNumber {
-        ValueNumber::from_u32(self.value)
-    }
-
-    /// Returns the piece that the value covers from the block's start.
-    pub fn piece(&self) -> (SlotIndex, SlotIndex) {
-        let piece = &self.endpoints.items[0];
-        (
-            SlotIndex::from_number(piece.start as u32),
-            SlotIndex::from_number(piece.end as u32),
-        )
-    }
 }

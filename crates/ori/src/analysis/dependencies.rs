@@ -98,30 +98,6 @@ impl DependencyGraph {
     pub fn predecessors(&self, node: DependencyNode) -> &[DependencyNode] {
         &self.predecessors[node]
     }
-
-    /// Returns an order of the nodes: each time, `choose` picks one of those that can be next.
-    ///
-    /// # Panics
-    /// `choose` returns an index into its argument.
-    pub fn order_by(&self, mut choose: impl FnMut(&[DependencyNode]) -> usize) -> Vec<DependencyNode> {
-        let mut waits_for: Vec<usize> = self.predecessors.values().map(SmallVec::len).collect();
-        let mut ready: Vec<DependencyNode> = self
-            .nodes()
-            .filter(|&node| self.predecessors[node].is_empty())
-            .collect();
-        let mut order = Vec::with_capacity(self.instructions.len());
-        while !ready.is_empty() {
-            let node = ready.remove(choose(&ready));
-            order.push(node);
-            for &(successor, _) in &self.successors[node] {
-                waits_for[successor.index()] -= 1;
-                if waits_for[successor.index()] == 0 {
-                    ready.push(successor);
-                }
-            }
-        }
-        order
-    }
 }
 
 /// The memory accesses of an instruction.

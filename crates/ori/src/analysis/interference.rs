@@ -142,11 +142,6 @@ impl InterferenceGraph {
         let row = self.node(register).map(|node| self.rows.row(node).iter());
         row.into_iter().flatten().map(|node| self.registers[node])
     }
-
-    /// Returns how many registers interfere with a register.
-    pub fn degree(&self, register: Register) -> usize {
-        self.node(register).map_or(0, |node| self.rows.row(node).count())
-    }
 }
 
 /// Tests interference of two registers without a graph, in time proportional to their definitions
@@ -312,7 +307,6 @@ mod tests {
                     .filter(|&other| test.interferes(one, other))
                     .collect();
                 assert_eq!(graph.neighbors(one).collect::<Vec<_>>(), neighbors, "{one}");
-                assert_eq!(graph.degree(one), neighbors.len());
                 assert!(neighbors.iter().all(|&other| graph.interferes(other, one)));
             }
         }

@@ -4,6 +4,7 @@ use crate::function::{
     AccessId, BlockData, Constant, Function, MemoryAccess, RegisterData, RegisterFile, Special,
 };
 use crate::operand::Operand;
+use crate::types::DataType;
 use oriel_engine::entity::{Block, FrameObject, PackedOption, Register, RegisterClass};
 use oriel_engine::snapshot::abi::ConstantKind;
 
@@ -17,6 +18,24 @@ impl Function {
             file, bits, class, ..
         } = self.registers[model];
         self.create_register(file, bits, class.expand())
+    }
+
+    /// Creates a register for values of a type, without an LLVM register class.
+    ///
+    /// # Panics
+    /// There are no registers of this width: the type is empty or has eight bits.
+    pub fn create_register_of(&mut self, data_type: DataType) -> Register {
+        let bits = data_type.bits();
+        assert!(
+            matches!(bits, 1 | 16 | 32 | 64 | 128),
+            "no register holds {data_type:?}"
+        );
+        let file = if bits == 1 {
+            RegisterFile::P
+        } else {
+            RegisterFile::R
+        };
+        self.create_register(file, bits as u16, None)
     }
 
     /// Creates a register.

@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::plan::abi::PlanAction;
 use oriel_engine::entity::{Block, EntityRef, Instruction as MachineInstruction};
 use oriel_engine::snapshot::Snapshot;
-use oriel_engine::snapshot::abi::{EdgeRecord, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN};
+use oriel_engine::snapshot::abi::{EdgeRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN};
 use smallvec::SmallVec;
 
 /// Returns the plan that turns the machine function of `snapshot` into `function`, which was
@@ -193,7 +193,12 @@ impl Exporter<'_> {
                     .next()
                     .and_then(|&target| self.lower_opaque(origin, &[], &[target])),
                 _ => {
-                    let table = self.only_record(origin, 2);
+                    let table = self
+                        .snapshot
+                        .instruction(origin)
+                        .operand_records()
+                        .get(2)
+                        .copied();
                     let target = targets
                         .next()
                         .and_then(|&target| self.record(target, false, None));
@@ -207,11 +212,6 @@ impl Exporter<'_> {
             self.emit_changed(origin, &operands.ok_or(ExportError::Table(instruction))?);
         }
         Ok(())
-    }
-
-    fn only_record(&self, instruction: MachineInstruction, number: usize) -> Option<OperandRecord> {
-        let records = self.snapshot.instruction(instruction).operand_records();
-        records.get(number).copied()
     }
 
     /// Exports an opaque terminator. A last source of its own names the block that control falls

@@ -78,7 +78,13 @@ impl Redundancy {
         match function.operation(instruction) {
             Operation::Isetp | Operation::Fsetp => {
                 let register = function.result(instruction, 0).as_register()?;
-                let (id, Condition { pair: compared, holds }) = branch_conditions
+                let (
+                    id,
+                    Condition {
+                        pair: compared,
+                        holds,
+                    },
+                ) = branch_conditions
                     .condition(register)
                     .filter(|(_, it)| !it.is_plain())?;
                 let complement = compared.possible() & holds.complement();

@@ -7,7 +7,7 @@
 //! convention. A call by address may reach every function that no call names, so ptxas gives the
 //! kernel the registers of the largest of these.
 
-use super::{Features, RegisterEstimate, Target};
+use super::{Features, Target};
 use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::{Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
@@ -97,12 +97,6 @@ impl CallGraph {
             }
         }
         most
-    }
-
-    /// Returns the estimate for a function and all its callees; none if the function was not added.
-    pub fn estimate(&self, name: &str) -> Option<RegisterEstimate> {
-        self.features(name)
-            .map(|features| RegisterEstimate::from_features(&features))
     }
 }
 

@@ -51,6 +51,7 @@ macro_rules! features {
             }
 
             /// Builds the features from the values of all, in order.
+            #[cfg(test)]
             pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
                 Self { $( $name, )* }
             }

@@ -54,7 +54,6 @@ pub use features::Features;
 use crate::occupancy::LaunchBounds;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::FunctionFlags;
-use oriel_ori::Function;
 
 /// What a function is compiled for, as far as registers depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,15 +103,6 @@ pub struct RegisterEstimate {
 }
 
 impl RegisterEstimate {
-    /// Estimates the registers of a function in late form. Its callees are not known: where they
-    /// are, [`CallGraph`] estimates it with them.
-    pub fn of_function(function: &Function, target: &Target) -> Self {
-        let mut graph = CallGraph::default();
-        graph.add(function, target);
-        let features = graph.features(&function.info.name);
-        Self::from_features(&features.unwrap_or_default())
-    }
-
     /// Estimates from features.
     pub fn from_features(features: &Features) -> Self {
         model::MODEL.estimate(features)

@@ -316,7 +316,7 @@ fn a_kernel_has_the_registers_of_what_it_calls() {
     // A function that calls itself is counted once.
     let itself = calling("k").features("k").expect("it was added");
     assert_eq!(itself.unknown_calls, 1.0);
-    assert!(calling("f").estimate("h").is_none());
+    assert!(calling("f").features("h").is_none());
 }
 
 proptest! {
