@@ -28,13 +28,9 @@ pub struct GenerateArguments {
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
 
-    /// Output file for a launch description of the kernels (LLVM IR only)
+    /// Output file for a launch description of the kernels, with random inputs (LLVM IR only)
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
-
-    /// Seed of the buffers and parameters of the launches
-    #[arg(long, default_value_t = 0, requires = "launch")]
-    input_seed: u64,
 
     /// Seed of the program; function k has the seed SEED + k
     #[arg(long, default_value_t = Options::default().seed)]
@@ -57,10 +53,6 @@ pub struct GenerateArguments {
     #[arg(long, default_value_t = Options::default().block_size)]
     block_size: usize,
 
-    /// Nesting depth of loops
-    #[arg(long, default_value_t = Options::default().loop_depth)]
-    loop_depth: usize,
-
     /// Number of values that are defined at the entry and used at the end
     #[arg(long, default_value_t = Options::default().long_lived)]
     long_lived: usize,
@@ -78,14 +70,9 @@ pub struct GenerateArguments {
     #[arg(long)]
     all_operations: bool,
 
-    /// With inline assembly and intrinsics whose effects LLVM's flags do not describe;
-    /// --all-operations includes them, unless --without-assembly is given
+    /// With inline assembly and intrinsics whose effects LLVM's flags do not describe
     #[arg(long)]
     assembly: bool,
-
-    /// Leave out the additions of --assembly: only such kernels can be compared with a host
-    #[arg(long, conflicts_with = "assembly")]
-    without_assembly: bool,
 
     /// Compute capability for LLVM IR with assembly, such as 80 or 90a
     #[arg(long, value_name = "SM", default_value = "80")]
@@ -108,15 +95,15 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
         functions: arguments.functions,
         shape: arguments.shape,
         block_size: arguments.block_size,
-        loop_depth: arguments.loop_depth,
         long_lived: arguments.long_lived,
         debug_info: arguments.debug_info,
         calls: arguments.calls,
         all_operations: arguments.all_operations,
-        assembly: (arguments.assembly || arguments.all_operations) && !arguments.without_assembly,
+        assembly: arguments.assembly,
         sm,
         is_architecture_specific,
         form,
+        ..Options::default()
     };
     if let Some(launch) = &arguments.launch {
         if !matches!(arguments.language, Language::Ir) {
@@ -124,7 +111,7 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
         }
         std::fs::write(
             launch,
-            oriel_generate::launch_description(&options, arguments.input_seed),
+            oriel_generate::launch_description(&options, arguments.seed),
         )
         .map_err(|error| format!("{}: {error}", launch.display()))?;
     }
