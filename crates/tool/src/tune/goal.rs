@@ -73,7 +73,7 @@ impl fmt::Display for Goal {
     }
 }
 
-/// Returns the functions of both that the goal covers: all, or one.
+/// Returns the functions of a judgement that count, with their figures: all, or only one.
 pub fn judged<'f>(
     judgement: &'f Judgement,
     only: Option<&'f str>,

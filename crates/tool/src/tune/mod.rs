@@ -28,13 +28,13 @@ use crate::ptxas::Ptxas;
 use crate::source::Source;
 use cache::Cache;
 use clap::{Args, Parser};
-use figures::Judgement;
+use figures::{Figures, Judgement};
 use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
 use search::Search;
 use setting::{Setting, Variant};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 use timer::{Image, Timer};
@@ -218,38 +218,74 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
     let deadline = arguments
         .time
         .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    // Only launched kernels have a time.
-    let counting = || {
-        judged(&before, arguments.function.as_deref())
-            .filter(|(_, figures)| arguments.goal != Goal::Time || figures.time_ns.is_some())
+    let tuning = Tuning {
+        arguments,
+        settings: common_settings(arguments, &workshop),
+        before,
+        progress: Progress::new(0, "variants"),
     };
-    if counting().next().is_none() {
-        let names: Vec<&str> = before.keys().map(String::as_str).collect();
-        return Err(match &arguments.function {
+    tuning.check_function()?;
+    match &arguments.save {
+        None => tuning.tune_module(workshop, deadline),
+        Some(path) => tuning.tune_functions(workshop, deadline, path),
+    }
+}
+
+/// Returns the settings that do not depend on a function's figures.
+fn common_settings(arguments: &TuneArguments, workshop: &Workshop) -> Vec<Setting> {
+    let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
+    // An option of LLVM's concerns the whole module.
+    if !arguments.oriel_only && arguments.save.is_none() {
+        settings.extend(setting::llvm_orders());
+    }
+    if arguments.loops {
+        settings.extend(setting::rolled_loops());
+    }
+    if arguments.shared_spills {
+        settings.push(Setting::SpillToShared);
+    }
+    settings
+}
+
+/// The data that all searches for a module share.
+struct Tuning<'a> {
+    arguments: &'a TuneArguments,
+    /// The settings of every search.
+    settings: Vec<Setting>,
+    /// The figures with the options given.
+    before: Judgement,
+    progress: Progress,
+}
+
+impl Tuning<'_> {
+    /// Returns the functions that can be tuned, with their figures.
+    fn functions(&self) -> impl Iterator<Item = (&str, &Figures)> {
+        // Only launched kernels have a time.
+        judged(&self.before, self.arguments.function.as_deref())
+            .filter(|(_, figures)| self.arguments.goal != Goal::Time || figures.time_ns.is_some())
+    }
+
+    /// Checks that there is a function to tune.
+    fn check_function(&self) -> Result<(), String> {
+        if self.functions().next().is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.before.keys().map(String::as_str).collect();
+        Err(match &self.arguments.function {
             Some(function) => format!(
                 "there is no function '{function}' to tune; there are: {}",
                 names.join(", ")
             ),
             None => "there is no kernel to tune".to_owned(),
-        });
+        })
     }
-    let mut other_settings =
-        setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
-    // An option of LLVM's concerns the whole module.
-    if !arguments.oriel_only && arguments.save.is_none() {
-        other_settings.extend(setting::llvm_orders());
-    }
-    if arguments.loops {
-        other_settings.extend(setting::rolled_loops());
-    }
-    if arguments.shared_spills {
-        other_settings.push(Setting::SpillToShared);
-    }
-    let progress = Progress::new(0, "variants");
-    let search_for = |function: Option<String>, known: &Known, workshop: &Workshop| {
+
+    /// Searches for the best variant of one function, or of all.
+    fn search(&self, workshop: &Workshop, function: Option<String>, known: &Known) -> Result<Search, String> {
+        let arguments = self.arguments;
         let mut settings = Vec::new();
         if arguments.limits {
-            for (name, figures) in judged(&before, function.as_deref()) {
+            for (name, figures) in judged(&self.before, function.as_deref()) {
                 let limits = workshop.limits(arguments.goal, name, figures);
                 settings.extend(limits.into_iter().map(Setting::Limit));
             }
@@ -257,15 +293,15 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         // Limits help most often, and time may be short: first these, with what makes room for them.
         let mut first = settings.clone();
         if !first.is_empty() {
-            first.extend(other_settings.iter().filter(|it| it.may_make_room()).cloned());
+            first.extend(self.settings.iter().filter(|it| it.may_make_room()).cloned());
         }
-        settings.extend_from_slice(&other_settings);
-        let mut search = Search::new(arguments.goal, arguments.tolerance, function, before.clone());
+        settings.extend_from_slice(&self.settings);
+        let mut search = Search::new(arguments.goal, arguments.tolerance, function, self.before.clone());
         search.take(&known.0, &known.1);
         for settings in [&first, &settings] {
             search.run(settings, arguments.rounds, |variants| {
-                progress.add(variants.len() as u64);
-                workshop.judge_all(variants, || progress.step())
+                self.progress.add(variants.len() as u64);
+                workshop.judge_all(variants, || self.progress.step())
             });
         }
         if arguments.goal == Goal::Time {
@@ -275,51 +311,67 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
             Some(problem) => Err(failed_on_gpu(&search, problem, workshop)),
             None => Ok(search),
         }
-    };
-    workshop.end_at(deadline);
-    let wants_ptx = arguments.output.is_some();
-    let Some(path) = &arguments.save else {
-        let search = search_for(arguments.function.clone(), &Known::default(), &workshop)?;
-        drop(progress);
-        return Ok(Tuned {
-            outcome: Outcome::of_module(arguments.goal, &search, &workshop),
+    }
+
+    /// Finds the options with which the module as a whole is best.
+    fn tune_module(self, mut workshop: Workshop, deadline: Option<Instant>) -> Result<Tuned, String> {
+        workshop.end_at(deadline);
+        let search = self.search(&workshop, self.arguments.function.clone(), &Known::default())?;
+        drop(self.progress);
+        let wants_ptx = self.arguments.output.is_some();
+        Ok(Tuned {
+            outcome: Outcome::of_module(self.arguments.goal, &search, &workshop),
             ptx: wants_ptx
                 .then(|| workshop.ptx_of(&search.best().variant))
                 .transpose()?,
-        });
-    };
-    let of_module: Vec<Variant> = setting::OF_MODULE
-        .iter()
-        .map(|setting| Variant::default().with(setting))
-        .collect();
-    let results = workshop.judge_all(&of_module, || {});
-    let known = (of_module, results);
-    // What cannot get closer to the goal comes last, and only if time is left.
-    let (with_room, others): (Vec<_>, Vec<_>) =
-        counting().partition(|(name, figures)| workshop.has_room(arguments.goal, name, figures));
-    let mut searches = Vec::new();
-    for part in [with_room, others] {
-        for (number, &(name, _)) in part.iter().enumerate() {
-            let now = Instant::now();
-            // All launches need all kernels.
-            if arguments.goal != Goal::Time && deadline.is_none_or(|end| now < end) {
-                workshop.narrow_to(name, &before);
-            }
-            workshop.end_at(
-                deadline.map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),
-            );
-            searches.push(search_for(Some(name.to_owned()), &known, &workshop)?);
-        }
+        })
     }
-    drop(progress);
-    workshop.widen();
-    save::save(path, &arguments.oriel, &searches, &workshop)?;
-    let options = save::options_with_file(path, &workshop.base)?;
-    let after = workshop.judge_with(options.clone())?;
-    Ok(Tuned {
-        outcome: Outcome::of_functions(arguments.goal, &searches, &workshop, path, &after),
-        ptx: wants_ptx.then(|| workshop.ptx_with(options)).transpose()?,
-    })
+
+    /// Finds the best options of each function alone, and saves them in the file at `path`.
+    fn tune_functions(
+        self,
+        mut workshop: Workshop,
+        deadline: Option<Instant>,
+        path: &Path,
+    ) -> Result<Tuned, String> {
+        let arguments = self.arguments;
+        workshop.end_at(deadline);
+        let of_module: Vec<Variant> = setting::OF_MODULE
+            .iter()
+            .map(|setting| Variant::default().with(setting))
+            .collect();
+        let results = workshop.judge_all(&of_module, || {});
+        let known = (of_module, results);
+        // Functions that cannot get closer to the goal come last, and only if time is left.
+        let (with_room, others): (Vec<_>, Vec<_>) = self
+            .functions()
+            .partition(|(name, figures)| workshop.has_room(arguments.goal, name, figures));
+        let mut searches = Vec::new();
+        for part in [with_room, others] {
+            for (number, &(name, _)) in part.iter().enumerate() {
+                let now = Instant::now();
+                // All launches need all kernels.
+                if arguments.goal != Goal::Time && deadline.is_none_or(|end| now < end) {
+                    workshop.narrow_to(name, &self.before);
+                }
+                workshop.end_at(
+                    deadline
+                        .map(|end| now + end.saturating_duration_since(now) / (part.len() - number) as u32),
+                );
+                searches.push(self.search(&workshop, Some(name.to_owned()), &known)?);
+            }
+        }
+        drop(self.progress);
+        workshop.widen();
+        save::save(path, &arguments.oriel, &searches, &workshop)?;
+        let options = save::options_with_file(path, &workshop.base)?;
+        let after = workshop.judge_with(options.clone())?;
+        let wants_ptx = arguments.output.is_some();
+        Ok(Tuned {
+            outcome: Outcome::of_functions(arguments.goal, &searches, &workshop, path, &after),
+            ptx: wants_ptx.then(|| workshop.ptx_with(options)).transpose()?,
+        })
+    }
 }
 
 /// Returns the message for a variant that failed on the GPU, which ends the search: the driver does
