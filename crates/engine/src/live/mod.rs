@@ -20,6 +20,7 @@
 //! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, its queries and text |
 //! | `range_update.rs`, `update/` | updates of ranges while the function changes |
+//! | `segment_list.rs` | adding and extending segments, for phase 6 and for updates |
 //! | `fuzz.rs` | checks that any snapshot must pass |
 //! | `pressure.rs` | registers live at once, by file |
 //! | `verify.rs` | consistency of a result with its function |
@@ -44,6 +45,7 @@ mod range_update;
 mod resolve;
 mod scan;
 mod segment;
+mod segment_list;
 mod segment_table;
 mod slot_index;
 mod slot_indexes;

@@ -5,6 +5,7 @@
 //! dropped if it has the highest number.
 
 use super::live_interval::{LiveRange, LiveSegment, OwnedLiveRange};
+use super::segment_list;
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
 use crate::entity::{EntityRef, PackedOption};
@@ -51,48 +52,13 @@ impl OwnedLiveRange {
     /// If a value is live or defined between `start`, the start of a block, and `index`, extends it
     /// to `index` and returns it.
     pub fn extend_in_block(&mut self, start: SlotIndex, index: SlotIndex) -> Option<ValueNumber> {
-        let next = self.segments.partition_point(|segment| segment.start < index);
-        let position = next.checked_sub(1)?;
-        let LiveSegment { end, value, .. } = self.segments[position];
-        if end <= start {
-            return None;
-        }
-        if end < index {
-            self.segments[position].end = index;
-            self.merge_following(position);
-        }
-        Some(value)
+        segment_list::extend_in_block(&mut self.segments, start, index)
     }
 
     /// Adds a segment, which may overlap segments of its own value only.
     pub fn add_segment(&mut self, segment: LiveSegment) {
-        let LiveSegment { start, end, value } = segment;
-        debug_assert!(start < end, "a segment is not empty");
-        let mut position = self.segments.partition_point(|segment| segment.start <= start);
-        match position.checked_sub(1).map(|before| self.segments[before]) {
-            Some(before) if before.value == value && before.end >= start => {
-                position -= 1;
-                self.segments[position].end = before.end.max(end);
-            }
-            _ => self.segments.insert(position, segment),
-        }
-        self.merge_following(position);
-    }
-
-    /// Merges the segment at `position` with those behind it that it reaches and that have its
-    /// value.
-    fn merge_following(&mut self, position: usize) {
-        let LiveSegment { mut end, value, .. } = self.segments[position];
-        let mut last = position + 1;
-        while let Some(segment) = self.segments.get(last)
-            && segment.start <= end
-            && segment.value == value
-        {
-            end = end.max(segment.end);
-            last += 1;
-        }
-        self.segments[position].end = end;
-        self.segments.drain(position + 1..last);
+        debug_assert!(segment.start < segment.end, "a segment is not empty");
+        segment_list::add_segment(&mut self.segments, segment);
     }
 
     /// Removes `[start, end)`, which lies in one segment. If its value has no segment left and

@@ -2,6 +2,7 @@
 
 use crate::entity::{Block, EntityRef};
 use crate::live::live_interval::LiveSegment;
+use crate::live::segment_list;
 use crate::live::slot_index::SlotIndex;
 use crate::live::value::ValueNumber;
 
@@ -55,48 +56,12 @@ impl Range {
     /// If a value is live or defined in the block that begins at `start` and before `slot`, extends
     /// it to `slot`.
     pub fn extend_in_block(&mut self, start: SlotIndex, slot: SlotIndex) -> Option<ValueNumber> {
-        let next = self.segments.partition_point(|segment| segment.start < slot);
-        let position = next.checked_sub(1)?;
-        let LiveSegment { end, value, .. } = self.segments[position];
-        if end <= start {
-            return None;
-        }
-        if end < slot {
-            self.segments[position].end = slot;
-            self.merge_following(position);
-        }
-        Some(value)
+        segment_list::extend_in_block(&mut self.segments, start, slot)
     }
 
     /// Adds `[start, end)`, which overlaps no segment of another value.
     pub fn add_segment(&mut self, start: SlotIndex, end: SlotIndex, value: ValueNumber) {
-        let mut position = self.segments.partition_point(|segment| segment.start <= start);
-        match position.checked_sub(1).map(|before| self.segments[before]) {
-            Some(before) if before.value == value && before.end >= start => {
-                position -= 1;
-                self.segments[position].end = before.end.max(end);
-            }
-            _ => self.segments.insert(position, LiveSegment { start, end, value }),
-        }
-        self.merge_following(position);
-    }
-
-    /// Merges the segment at `position` with those behind it that it reaches and that have its
-    /// value.
-    pub fn merge_following(&mut self, position: usize) {
-        let LiveSegment { mut end, value, .. } = self.segments[position];
-        let mut last = position + 1;
-        while let Some(segment) = self.segments.get(last)
-            && segment.start <= end
-            && segment.value == value
-        {
-            end = end.max(segment.end);
-            last += 1;
-        }
-        if last > position + 1 {
-            self.segments[position].end = end;
-            self.segments.drain(position + 1..last);
-        }
+        segment_list::add_segment(&mut self.segments, LiveSegment { start, end, value });
     }
 
     /// Returns the bytes of memory held.
