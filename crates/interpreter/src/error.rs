@@ -16,7 +16,7 @@ pub enum FaultKind {
         space: &'static str,
         /// The address in that space.
         address: u64,
-        /// How many bytes.
+        /// The size of the access in bytes.
         bytes: u32,
         /// The object there, or nearby.
         problem: String,
@@ -30,7 +30,7 @@ pub enum FaultKind {
         space: &'static str,
         /// The address in that space.
         address: u64,
-        /// How many bytes.
+        /// The size of the access in bytes.
         bytes: u32,
     },
     /// The instruction, or this form of it, is not modelled.
@@ -84,7 +84,7 @@ pub struct FaultLocation {
 pub struct Fault {
     /// The fault.
     pub kind: FaultKind,
-    /// Where it occurred.
+    /// The place where it occurred.
     pub location: Box<FaultLocation>,
 }
 

@@ -504,7 +504,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Threads of a mask that are neither here nor have ended will never join these.
+    /// Checks that every thread named in the threads' own masks is here or has ended: any other will
+    /// never join them. Each thread's mask must name the thread itself.
     fn check_members(&self, members: Option<u32>, mask: u32) -> Result<(), Failure> {
         let Some(row) = members else { return Ok(()) };
         let masks = self.registers.row::<u32>(row);

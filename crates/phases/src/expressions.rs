@@ -96,8 +96,8 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
         && !matches!(modifiers.space, AddressSpace::DeviceParam | AddressSpace::None)
 }
 
-/// True if a load depends on earlier writes: not if its memory is never written, or not while the
-/// kernel runs.
+/// True if a load depends on earlier writes. A load of memory that nothing writes while the kernel
+/// runs does not.
 pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
     let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
     !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)

@@ -14,8 +14,8 @@
 //! units than the budget allows. Behind such a point the value is recomputed before its first use,
 //! or before the loop that contains the use, if the pressure in the loop is low enough.
 //!
-//! Requires: nothing. Preserves: the peak pressure does not rise; a round that lowers neither the
-//! peak nor the number of points above the budget is undone. In SSA form every new register has one
+//! Requires: nothing. Preserves: the peak pressure does not rise; a round is kept only if it
+//! lowers the peak or the number of points above the budget. In SSA form every new register has one
 //! definition before its uses.
 //!
 //! The five steps are the reference's (`sub_BEF110`), with these departures:

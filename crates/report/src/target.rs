@@ -1,4 +1,4 @@
-//! Where reports go.
+//! The files that reports are written to.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ impl<W> SharedFile<W> {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -106,7 +106,7 @@ pub(super) struct Memory {
 pub(super) struct Settings<'a> {
     /// Distinguishes stores and loads of different places, and allows reordering effects.
     pub is_thorough: bool,
-    /// Stack objects whose address does not escape, in pieces; without it none are tracked.
+    /// The stack objects whose address does not escape, in pieces; none: stack objects are not tracked.
     pub pieces: Option<&'a StackPieces>,
 }
 

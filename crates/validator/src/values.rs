@@ -109,7 +109,7 @@ pub(super) enum Named {
     Unknown,
     /// The address whose base and offset are the operands.
     Address,
-    /// That the operand, an address, is a multiple of the number.
+    /// The fact that the operand, an address, is a multiple of the number.
     Aligned,
 }
 

@@ -10,7 +10,8 @@ use std::ops::Deref;
 #[derive(Clone, Debug)]
 pub struct ScratchSet<E: EntityRef> {
     members: EntityBitSet<E>,
-    /// What was inserted since the set was last empty; once or more often, as members can be removed.
+    /// The members inserted since the set was last empty. One that was removed and inserted again
+    /// occurs twice.
     inserted: Vec<E>,
 }
 

@@ -90,7 +90,7 @@ pub enum CudaError {
     /// The PTX is not UTF-8.
     #[error("the PTX is not text")]
     NotText,
-    /// What should be a cubin is not a whole one.
+    /// The cubin is truncated, or is not a cubin.
     #[error("the machine code is cut off, or none")]
     NotMachineCode,
     /// The PTX has no kernel with this name.

@@ -8,7 +8,7 @@
 //! The machine has integers of 32 bits. A product of 64 bits takes four instructions, a quotient
 //! around seventy, a sum two, and each value two registers. What is added to an address is of 64 bits
 //! in the end, and products of two values of 32 bits are a single instruction, so neither counts.
-//! Where a parameter or a loaded value of 64 bits is involved, nothing is known and nothing is said.
+//! There is no warning if a parameter or a loaded value of 64 bits is involved: its range is unknown.
 //! LLVM itself narrows much of the rest before.
 
 use super::counters::counter;

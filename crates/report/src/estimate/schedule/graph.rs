@@ -51,11 +51,11 @@ impl Value {
 
 #[derive(Clone, Debug)]
 pub(super) struct GraphNode {
-    /// The values that it defines: from the first to the one before the second.
+    /// The values that it defines, as a range.
     defined: (u32, u32),
-    /// Where the values that it reads are in `uses`.
+    /// The values that it reads, as a range of `uses`.
     used: (u32, u32),
-    /// Where the nodes that it waits for are in `predecessors`.
+    /// The nodes that it waits for, as a range of `predecessors`.
     pub(super) predecessors: (u32, u32),
     pub(super) temporaries: u32,
     pub(super) stored_constants: u32,
