@@ -1,7 +1,7 @@
 ; A kernel whose result depends on how long its instructions take has no result to compare: phases may remove some.
 
 ; RUN: %oriel differential %s --without-machine-code | FileCheck %s
-; CHECK: 1 kernels, 2 subjects, {{.*}} 0 comparisons in the interpreter, {{.*}} 6 inputs without a result, 0 problems
+; CHECK: 1 kernels, 2 tested modules, {{.*}} 0 comparisons in the interpreter, {{.*}} 6 inputs without a result, 0 problems
 
 target triple = "nvptx64-nvidia-cuda"
 
