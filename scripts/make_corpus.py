@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes the corpus that judge.py reads: public kernels as LLVM bitcode, a folder for each project.
 
-    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--numba PYTHON] [--projects A,B] [--language L]
-                           [--most-files 12] [--seconds 90] [--errors]
+    scripts/make_corpus.py CHECKOUTS CORPUS --cuda-path CUDA [--include DIR]... [--numba PYTHON] [--triton PYTHON]
+                           [--projects A,B] [--language L] [--most-files 12] [--seconds 90] [--errors]
 
 CHECKOUTS has a checkout of each project of calibration/projects.tsv, in a folder that is named like the repository with `+` for `/`;
 projects without one are left out. CUDA is a CUDA toolkit with its headers and libdevice. libclc for NVPTX is needed for OpenCL.
---numba is the Python of an environment with numba-cuda; without it, projects in Python are left out. See compile_numba.py.
+--numba is the Python of an environment with numba-cuda, --triton that of one with Triton; without them, projects with such kernels are
+left out. See compile_numba.py and compile_triton.py.
 Each --include is a folder with headers of another library, searched last; the comment of the list says which libraries are needed.
 calibration/headers has the declarations that nvcc makes and clang doesn't, subgroups for OpenCL, and, in a folder named like the
 project's, substitutes for headers that the project's build generates. --errors prints why files give no module.
@@ -32,6 +33,8 @@ HEADERS = common.ROOT / "calibration" / "headers"
 # Suites that others judge by. Projects that contain copies of them lose these files.
 NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba_cuda", "numba/cuda/tests")
 SM = "80"
+# Triton's code depends on the SM, whatever judge.py compiles it for: wgmma from sm_90 on.
+TRITON_SMS = ("80", "90a")
 LIBCLC = Path("/usr/lib/clc/nvptx64--nvidiacl.bc")
 # Of each language: a word that files with kernels have (of CUDA none: the kernels can be in headers), and the flags.
 OF_LANGUAGE = {
@@ -48,6 +51,7 @@ OF_LANGUAGE = {
         + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", LIBCLC],
     ),
     "numba": ("numba", []),
+    "Triton": ("triton.jit", []),
 }
 # Launches as nvcc accepts them and clang doesn't.
 SPACED_LAUNCH = re.compile(r"<<\s+<|<\s+<<|>>\s+>|>\s+>>(?=\s*\()")
@@ -71,8 +75,9 @@ def projects(arguments):
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
     for line in listed():
         folder = arguments.checkouts / folder_of(line)
-        of_language = arguments.language in (None, line["language"]) and (arguments.numba or line["language"] != "numba")
-        if folder.is_dir() and of_language and (wanted is None or line["repository"] in wanted):
+        has_python = {"numba": arguments.numba, "Triton": arguments.triton}.get(line["language"], True)
+        of_language = arguments.language in (None, line["language"])
+        if folder.is_dir() and of_language and has_python and (wanted is None or line["repository"] in wanted):
             yield line, folder
 
 
@@ -149,12 +154,19 @@ def compiled(source, line, folder, result, arguments):
     return error
 
 
-def compiled_numba(source, into, arguments):
-    """Compiles the kernels of a file to a module each; the names of the modules, and what Numba refuses."""
-    script, libdevice = Path(__file__).with_name("compile_numba.py"), arguments.cuda_path / "nvvm" / "libdevice" / "libdevice.10.bc"
-    command = [arguments.numba, script, "--libdevice", libdevice, "--output", into, "--most-kernels", "6"]
-    said = subprocess.run([*command, "--seconds", str(arguments.seconds), source], capture_output=True, text=True).stderr
-    return sorted(module.name for module in into.glob(f"{glob.escape(source.stem)}.*.bc")), said.splitlines()
+def compiled_python(source, into, line, arguments):
+    """Compiles the kernels of a file to a module each; the names of the modules with their SMs, and what Numba or Triton refuses."""
+    if line["language"] == "numba":
+        libdevice = arguments.cuda_path / "nvvm" / "libdevice" / "libdevice.10.bc"
+        command = [arguments.numba, Path(__file__).with_name("compile_numba.py"), "--libdevice", libdevice]
+    else:
+        command = [arguments.triton, Path(__file__).with_name("compile_triton.py"), "--target", ",".join(TRITON_SMS)]
+    command += ["--output", into, "--most-kernels", "6", "--seconds", str(arguments.seconds), source]
+    said = subprocess.run(command, capture_output=True, text=True).stderr
+    stem = glob.escape(source.stem)
+    numba = [(module.name, SM) for module in into.glob(f"{stem}.*.bc")]
+    triton = [(module.name, sm) for sm in TRITON_SMS for module in into.glob(f"{stem}.*.{sm}.ll")]
+    return sorted(numba if line["language"] == "numba" else triton), said.splitlines()
 
 
 def of_project(line, folder, arguments):
@@ -164,14 +176,14 @@ def of_project(line, folder, arguments):
     rows, errors, files = [], [], 0
     for source in sources(line, folder)[: 4 * arguments.most_files]:
         name = "__".join(source.relative_to(folder).parts) + ".bc"
-        if line["language"] == "numba":
-            names, refused = compiled_numba(source, into, arguments)
+        if line["language"] in ("numba", "Triton"):
+            modules, refused = compiled_python(source, into, line, arguments)
         else:
             error = None if (into / name).exists() else compiled(source, line, folder, into / name, arguments)
-            names, refused = ([], [f"{source.relative_to(folder)}: {error}"]) if error else ([name], [])
-        rows += [(into.name, name, SM, line["language"]) for name in names]
+            modules, refused = ([], [f"{source.relative_to(folder)}: {error}"]) if error else ([(name, SM)], [])
+        rows += [(into.name, name, sm, line["language"]) for name, sm in modules]
         errors += refused
-        files += bool(names)
+        files += bool(modules)
         if files == arguments.most_files:
             break
     return rows, errors
@@ -184,6 +196,7 @@ def main():
     parser.add_argument("--cuda-path", type=Path, required=True)
     parser.add_argument("--include", type=Path, action="append", default=[])
     parser.add_argument("--numba", type=Path)
+    parser.add_argument("--triton", type=Path)
     parser.add_argument("--projects")
     parser.add_argument("--language", choices=list(OF_LANGUAGE))
     parser.add_argument("--most-files", type=int, default=12)

@@ -26,107 +26,7 @@ import tempfile
 from pathlib import Path
 
 import common
-from stand_ins import Meta, MissingModules, loaded
-
-
-def functions_of(names, path):
-    """(name, function under its decorators, configuration) of the file's own kernels."""
-    import triton
-
-    found, called = {}, set()
-    for name, value in names.items():
-        constants = {}
-        while not isinstance(value, (triton.JITFunction, Meta)) and hasattr(value, "fn"):
-            for config in getattr(value, "configs", None) or []:
-                constants = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
-                break
-            value = value.fn
-        if isinstance(value, triton.JITFunction) and value.fn.__code__.co_filename == str(path):
-            found[name] = (value, constants)
-            called |= set(re.findall(r"\b(\w+)\(", value.src.split(":", 1)[1]))
-    return [(name, *rest) for name, rest in found.items() if name not in called]
-
-
-def kernels_of(path):
-    """The same of a file, which is executed with stand-ins for all modules that are missing from here on."""
-    sys.meta_path.append(MissingModules(("triton", "oriel")))
-    return functions_of(loaded(path, path.read_text(errors="replace"), ("triton.jit", "jit")), path)
-
-
-def pointers(function, callers=()):
-    """The parameters that an address of a load or store begins with, here or in a function that is called."""
-    import triton
-
-    parameters = function.arg_names
-    begins, tree = {}, ast.parse(function.src)
-
-    def leftmost(node):
-        while isinstance(node, (ast.BinOp, ast.Subscript, ast.Attribute)):
-            node = node.left if isinstance(node, ast.BinOp) else node.value
-        if isinstance(node, ast.Call) and node.args:
-            return leftmost(node.args[0])
-        return node.id if isinstance(node, ast.Name) else None
-
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            begins.setdefault(node.targets[0].id, set()).add(leftmost(node.value))
-    accesses = ("load", "store", "make_block_ptr", "make_tensor_descriptor", "advance")
-    wanted = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    work = []
-    for call in wanted:
-        if call.func.attr in accesses or call.func.attr.startswith("atomic"):
-            work.append(leftmost(call.args[0] if call.args else next((it.value for it in call.keywords if it.arg in ("base", "pointer")), ast.Constant(0))))
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-        callee = function.fn.__globals__.get(call.func.id)
-        if isinstance(callee, triton.JITFunction) and callee not in callers:
-            given = {**dict(zip(callee.arg_names, call.args)), **{it.arg: it.value for it in call.keywords}}
-            work += [leftmost(given[name]) for name in pointers(callee, (*callers, function)) if name in given]
-    found, seen = set(), set()
-    while work:
-        name = work.pop()
-        if name in seen or name is None:
-            continue
-        seen.add(name)
-        if name in parameters:
-            found.add(name)
-        work += begins.get(name, ())
-    return found
-
-
-SIZES = ((r"HEAD|DIM|_D$|^D$|_K$|BK$", 64), (r"GROUP", 8), (r"BLOCK.*[MN]$|^B[MN]$|BLOCK_[QT]", 64), (r"BLOCK|TILE|SIZE|CHUNK", 128), (r"SMS", 108), (r"STAGE", 3))
-
-
-def constant(name, is_true):
-    """A value for a compile-time parameter."""
-    import triton.language as tl
-
-    if re.search(r"dtype|DTYPE|_TYPE", name):
-        return tl.float16
-    if re.search(r"ACTIVATION|PRECISION|MODE", name):
-        return "ieee" if "PRECISION" in name else ""
-    if re.search(r"(?i)FP8|SPECIALIZE", name):
-        return False
-    for pattern, value in SIZES:
-        if re.search(pattern, name, 0 if name.isupper() else re.IGNORECASE):
-            return value
-    return is_true if re.match(r"(?i)is_|has_|use_|even|causal|apply|do_|with_|return|store|save|allow|needs", name) else 1
-
-
-def signature(function, constants, pointer, is_true):
-    """(types, constants) of a kernel's parameters."""
-    kinds, values, addresses = {}, {}, pointers(function)
-    for parameter in function.params:
-        name = parameter.name
-        if parameter.is_constexpr:
-            kinds[name] = "constexpr"
-            values[name] = constants.get(name, parameter.default if parameter.has_default else constant(name, is_true))
-        elif name in addresses or re.search(r"ptr|_p$|^[A-CE-GI-JO-Y][a-z]?$|Ptr", name):
-            index = re.search(r"(?i)idx|index|indices|seq|len|offset|ids|lock|count|mask|map|table|label|sizes|_lds$", name)
-            kinds[name] = "*i64" if name.endswith("_ptrs") else "*i32" if index else pointer
-        else:
-            is_float = re.search(r"(?i)eps|scale|alpha|beta|^p$|rate|dropout_p|norm|prob|lr|momentum|slope|temperature|cap", name)
-            kinds[name] = "fp32" if is_float and not re.search(r"stride|seed|_len", name) else "i32"
-    return kinds, values
+from compile_triton import compilations, kernels_of
 
 
 def of_ptxas(ptx, target):
@@ -166,48 +66,32 @@ def places(report):
 def measured(function, constants, target, keep):
     """What a kernel's compilations gave, for the first types and constants with which Triton compiles it."""
     import oriel.triton
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
 
-    capability = int(re.sub(r"\D", "", target))
-    options = {name: constants[name] for name in ("num_warps", "num_stages") if name in constants and name not in function.arg_names}
-
-    def compile_kernel(kinds, values):
-        source = ASTSource(fn=function, signature=kinds, constexprs=values)
-        return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
-
-    reason = None
-    for pointer in ("*fp16", "*fp32", "*i32"):
-        for is_true in (True, False):
-            try:
-                arguments = signature(function, constants, pointer, is_true)
-                alone = compile_kernel(*arguments).asm["ptx"]
-            except Exception as error:
-                reason = f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}"
-                continue
-            arch = re.search(r"\.target (sm_\w+)", alone).group(1)
-            before = of_ptxas(alone, arch)
-            oriel.triton.install(profile="max", strict=True)
-            with oriel.triton.report(ptxas=True) as kernels:
-                compile_kernel(*arguments)
-            (kernel,) = kernels
-            if keep:
-                for kind, ptx in (("triton", alone), ("oriel", kernel.ptx)):
-                    (keep / f"{Path(function.fn.__code__.co_filename).stem}.{kernel.name}.{target}.{kind}.ptx").write_text(ptx)
-            report = next(it for it in kernel.report if it.is_kernel)
-            sources = list(places(kernel.report))
-            # Line 0 is the line of instructions that LLVM merges from several lines.
-            with_line = [source for source in sources if source and source[0]["line"]]
-            wrong = [source[0] for source in with_line if source[0]["line"] not in lines_of_functions(source[0]["file"])]
-            return {
-                "is_oriels": kernel.is_oriels, "estimate": report.registers_estimate, "low": report.registers_estimate_low,
-                "high": report.registers_estimate_high, "unlike": report.registers_estimate_unlike, "ptxas": report.ptxas_registers,
-                "ptxas_alone": of_ptxas(kernel.ptx, arch)[0], "spilled": report.ptxas_spill_store_bytes, "triton": before[0],
-                "triton_spilled": before[1], "places": len(with_line), "without_line": len(sources) - len(with_line),
-                "wrong": [f"{source['file']}:{source['line']}" for source in wrong],
-            }
-    return {"reason": reason}
+    result, again = compilations(function, constants, target)
+    if result is None:
+        return {"reason": again}
+    alone = result.asm["ptx"]
+    arch = re.search(r"\.target (sm_\w+)", alone).group(1)
+    before = of_ptxas(alone, arch)
+    oriel.triton.install(profile="max", strict=True)
+    with oriel.triton.report(ptxas=True) as kernels:
+        again()
+    (kernel,) = kernels
+    if keep:
+        for kind, ptx in (("triton", alone), ("oriel", kernel.ptx)):
+            (keep / f"{Path(function.fn.__code__.co_filename).stem}.{kernel.name}.{target}.{kind}.ptx").write_text(ptx)
+    report = next(it for it in kernel.report if it.is_kernel)
+    sources = list(places(kernel.report))
+    # Line 0 is the line of instructions that LLVM merges from several lines.
+    with_line = [source for source in sources if source and source[0]["line"]]
+    wrong = [source[0] for source in with_line if source[0]["line"] not in lines_of_functions(source[0]["file"])]
+    return {
+        "is_oriels": kernel.is_oriels, "estimate": report.registers_estimate, "low": report.registers_estimate_low,
+        "high": report.registers_estimate_high, "unlike": report.registers_estimate_unlike, "ptxas": report.ptxas_registers,
+        "ptxas_alone": of_ptxas(kernel.ptx, arch)[0], "spilled": report.ptxas_spill_store_bytes, "triton": before[0],
+        "triton_spilled": before[1], "places": len(with_line), "without_line": len(sources) - len(with_line),
+        "wrong": [f"{source['file']}:{source['line']}" for source in wrong],
+    }
 
 
 def in_process(path, target, arguments, pipe):

@@ -39,9 +39,9 @@ FIND = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import measure_triton
-for name, function, constants in measure_triton.kernels_of(Path(sys.argv[2])):
-    print(name, *measure_triton.signature(function, constants, "*fp16", True))
+import compile_triton
+for name, function, constants in compile_triton.kernels_of(Path(sys.argv[2])):
+    print(name, *compile_triton.signature(function, constants, "*fp16", True))
 """
 
 
