@@ -68,7 +68,9 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
         continue;
       const Value *Callee = Call->getCalledOperand()->stripPointerCasts();
       if (const auto *Assembly = dyn_cast<InlineAsm>(Callee)) {
-        if (StringRef(Assembly->getAsmString()).contains(Name))
+        StringRef Text = Assembly->getAsmString();
+        // Which function it calls is not known.
+        if (Text.contains(Name) || Text.contains("call"))
           return true;
       } else if (const auto *Called = dyn_cast<Function>(Callee)) {
         if (Called->isIntrinsic() && Called->getName().contains(Name))

@@ -9,11 +9,12 @@
 ; CHECK-NEXT: .entry assembly(
 ; CHECK-NEXT: .entry calls(
 ; CHECK-NEXT: .entry calls_by_address(
+; CHECK-NEXT: .entry assembly_that_calls(
 ; CHECK-NEXT: .entry others(
 ; CHECK-NEXT: .maxnreg 64
 ; CHECK-NOT: {{entry|maxnreg|minnctapersm}}
-; REMARK-COUNT-4: profile: not marked with .maxnreg: its warps exchange registers (setmaxnreg)
-; REMARK-COUNT-4: profile: not marked with .minnctapersm: its warps exchange registers (setmaxnreg)
+; REMARK-COUNT-5: profile: not marked with .maxnreg: its warps exchange registers (setmaxnreg)
+; REMARK-COUNT-5: profile: not marked with .minnctapersm: its warps exchange registers (setmaxnreg)
 ; REMARK-NOT: not marked
 
 target triple = "nvptx64-nvidia-cuda"
@@ -41,6 +42,11 @@ define ptx_kernel void @calls_by_address(i64 %number) "nvvm.maxntid"="384" {
   %place = getelementptr ptr, ptr addrspace(1) @table, i64 %number
   %callee = load ptr, ptr addrspace(1) %place
   call void %callee()
+  ret void
+}
+
+define ptx_kernel void @assembly_that_calls() "nvvm.maxntid"="384" {
+  call void asm sideeffect "call device;", ""()
   ret void
 }
 

@@ -18,7 +18,9 @@
 //!    stays in its register (`shared.rs`);
 //! 3. the block is in no deeper loop than the definition, or registers are short in the block and
 //!    the loop does not count from a constant to a constant: elsewhere the loop would only compute
-//!    more, and ptxas unrolls such a loop unless it gets too large (`loop_control.rs`);
+//!    more, and ptxas unrolls such a loop unless it gets too large (`loop_control.rs`). In functions
+//!    with `wgmma` or `tcgen05`, whose loops ptxas also unrolls, all registers of a thread have to be
+//!    too few;
 //! 4. the value does not control a loop there: ptxas unrolls a loop if it recognises counter and
 //!    limit, and copies of their operands hide them.
 //!
@@ -87,7 +89,7 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         .iter()
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
-    let done = recompute_around(function, context, full);
+    let done = recompute_around(function, context, full, peak);
     if done.trial.is_empty() {
         return PhaseResult::Unchanged;
     }
@@ -131,11 +133,16 @@ struct Done {
 }
 
 /// Recomputes values that live in full blocks, as far as it does not add too many instructions.
-fn recompute_around(function: &mut Function, context: &mut PhaseContext<'_>, full: Vec<Block>) -> Done {
+fn recompute_around(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    full: Vec<Block>,
+    peak: u32,
+) -> Done {
     let flow = context.control_flow(function);
     let liveness = context.liveness(function);
     let units = Weights::of(function);
-    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full);
+    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak);
     let weights = BlockWeights::compute(function, &flow);
     let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
     let mut done = Done::default();

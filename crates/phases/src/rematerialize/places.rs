@@ -13,6 +13,9 @@ use oriel_ori::analysis::asynchronous_registers;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
 use smallvec::SmallVec;
 
+/// The most registers that a thread can have.
+const MOST_REGISTERS: u32 = 255;
+
 /// A value that might be recomputed elsewhere.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
@@ -57,6 +60,8 @@ pub(super) struct PlaceSearch<'a> {
     shared: EntityBitSet<Register>,
     /// The registers that may be in use in the background, which no copy touches.
     asynchronous: EntityBitSet<Register>,
+    /// Whether a value may be recomputed in a deeper loop than its definition.
+    may_enter_loops: bool,
     /// The blocks that a value stays live into; kept to save allocations.
     stays: ScratchSet<Block>,
     /// Whether each loop [counts from a constant to a constant](counts_constants), once that
@@ -65,14 +70,17 @@ pub(super) struct PlaceSearch<'a> {
 }
 
 impl<'a> PlaceSearch<'a> {
-    /// Creates a search in a function of which these blocks are full, in the order of the layout.
+    /// Creates a search in a function with this peak of which these blocks are full, in the order of the
+    /// layout.
     pub fn new(
         function: &Function,
         flow: &'a ControlFlow,
         liveness: &'a Liveness,
         units: &'a Weights,
         full: Vec<Block>,
+        peak: u32,
     ) -> Self {
+        let asynchronous = asynchronous_registers(function);
         let mut is_full = EntityBitSet::with_room(function.block_limit());
         for &block in &full {
             is_full.insert(block);
@@ -91,7 +99,9 @@ impl<'a> PlaceSearch<'a> {
             starts,
             ends,
             shared: EntityBitSet::with_room(function.register_limit()),
-            asynchronous: asynchronous_registers(function),
+            // ptxas unrolls a small loop with `wgmma`, but not with a copy in it.
+            may_enter_loops: asynchronous.is_empty() || peak > MOST_REGISTERS,
+            asynchronous,
             stays: ScratchSet::with_room(function.block_limit()),
             constant_counts: SecondaryMap::new(),
         }
@@ -211,7 +221,7 @@ impl<'a> PlaceSearch<'a> {
         let inner = loops
             .innermost(block)
             .expect("a block in a loop has an innermost one");
-        self.is_full.contains(block) && !self.has_constant_count(function, inner)
+        self.may_enter_loops && self.is_full.contains(block) && !self.has_constant_count(function, inner)
     }
 
     /// As [`counts_constants`], remembered for each loop.
