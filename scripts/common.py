@@ -106,9 +106,11 @@ FUNCTION_START = re.compile(r"^(?:\.visible |\.weak |\.extern )*\.(entry|func)\s
 
 def count_ptx_instructions(ptx):
     """Number of instructions of each function that the PTX text defines."""
-    counts, name, inside = {}, None, False
+    counts, name, inside, in_assembly = {}, None, False, False
     for line in ptx.splitlines():
         code = line.split("//")[0].strip()
+        if "inline asm" in line:
+            in_assembly = "// begin inline asm" in line
         if match := FUNCTION_START.match(line):
             name = match.group(2)
         elif line.startswith(".visible .func") or line.startswith(".func") or line.startswith(".weak .func"):
@@ -116,10 +118,11 @@ def count_ptx_instructions(ptx):
         elif name is None and not inside and re.match(r"^[\w$.]+\($|^[\w$.]+$", code):
             # A function with a result: its name is on a line of its own.
             name = code.rstrip("(")
-        if line.startswith("{"):
+        # Inline assembly may have blocks of its own.
+        if line.startswith("{") and not in_assembly:
             inside = True
             counts[name] = 0
-        elif line.startswith("}"):
+        elif line.startswith("}") and not in_assembly:
             inside, name = False, None
         elif inside and code.endswith(";") and not code.startswith((".", "{", "}")):
             counts[name] += 1

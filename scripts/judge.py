@@ -78,7 +78,7 @@ def judged(ptx, sm, limits, cache):
 def codes(ptx):
     """A hash of every kernel's code: the same for kernels that differ in names only."""
     found = {}
-    for kernel in re.finditer(r"^[.\w ]*\.entry ([\w$.]+)\(.*?^\}", ptx, re.DOTALL | re.MULTILINE):
+    for kernel in re.finditer(r"^[.\w ]*\.entry ([\w$.]+)\(.*?-- End function\n\}", ptx, re.DOTALL | re.MULTILINE):
         code = re.sub(r"\s*//.*|\s*\.loc\s.*|\$L__BB\d+", "", kernel.group(0).replace(kernel.group(1), "kernel"))
         found[kernel.group(1)] = hashlib.sha256(code.encode()).hexdigest()
     return found
