@@ -5,7 +5,9 @@ mod messages;
 use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
-use crate::ori::analysis::{asynchronous_register_user, undefined_value_read};
+use crate::ori::analysis::{
+    AsynchronousUses, asynchronous_register_user, asynchronous_registers, undefined_value_read,
+};
 use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
@@ -508,6 +510,11 @@ fn run_listed(
         *effects = Some(StageEffects::new(function.info.stage, function, manager));
     }
     let mut is_changed = false;
+    let in_background = (options.verify && !phases.is_empty()).then(|| {
+        let registers = asynchronous_registers(function);
+        let uses = AsynchronousUses::of(function, &registers);
+        (registers, uses)
+    });
     for (number, &phase) in phases.iter().enumerate() {
         if options.verify && number == 0 {
             verify(function, "LLVM made it")?;
@@ -529,6 +536,14 @@ fn run_listed(
         if options.verify {
             verify(function, &format!("{} left it", phase.name))?;
             manager.check_analyses(phase, function)?;
+        }
+        if let Some((registers, uses)) = &in_background
+            && *uses != AsynchronousUses::of(function, registers)
+        {
+            return Err(PipelineError::Failure(format!(
+                "{} touched registers that an instruction uses in the background",
+                phase.name
+            )));
         }
     }
     Ok(is_changed)
@@ -561,7 +576,8 @@ fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ori::Operand;
+    use crate::entity::Register;
+    use crate::ori::{Operand, parse_function};
     use crate::phases::registry::Forms;
     use crate::phases::{PhaseContext, Selected};
     use crate::snapshot::sample;
@@ -585,6 +601,43 @@ mod tests {
         let one = Operand::immediate(1).expect("it fits");
         function.set_source(start, 0, one);
         PhaseResult::Changed
+    }
+
+    /// Lets the last sum read matrix A instead of a constant.
+    fn read_matrix(function: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
+        let sum = function.unique_definition(Register::from_u32(4));
+        let matrix = function.register_operand(Register::from_u32(1));
+        function.set_source(sum.expect("it is there"), 1, matrix);
+        PhaseResult::Changed
+    }
+
+    #[test]
+    fn verification_finds_a_phase_that_touches_registers_in_use_in_the_background() {
+        static WRONG: Phase =
+            Phase::new("ReadMatrix", Stage::Ssa, Forms::SSA, read_matrix).sparing_asynchronous_registers();
+        // The words before the operands are LLVM's, of one register that is written and one that is read.
+        let text = "kernel \"k\" sm_90a ssa {\nbix0:\n    %1:R32 = LD.global.b32 [0]\n    %3:R32 = LD.global.b32 [4]\n    \
+                    %2:R32 = ASM &\"wgmma.mma_async\", 1, 10, 9, %1\n    %4:R32 = IADD.b32 %3, 1\n    RET\n}\n";
+        let run = |verify| {
+            let mut function = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
+            let options = Options {
+                verify,
+                ..Options::default()
+            };
+            let mut manager = Manager::new(&options.phase_options, false);
+            let changed = run_listed(
+                &mut function,
+                &options,
+                &[&WRONG],
+                &mut manager,
+                &Silent,
+                &mut None,
+            );
+            changed.map_err(|error| format!("{error:?}"))
+        };
+        assert_eq!(run(false), Ok(true));
+        let error = run(true).expect_err("the sum reads matrix A");
+        assert!(error.contains("ReadMatrix touched registers"), "{error}");
     }
 
     #[test]

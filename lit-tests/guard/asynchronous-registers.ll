@@ -15,6 +15,7 @@
 ; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -pass-remarks-missed=oriel %t/fragments.ll -o %t/fragments.ptx 2>&1 \
 ; RUN:   | FileCheck %t/fragments.ll --check-prefix=FRAGMENTS
 ; RUN: FileCheck %t/fragments.ll < %t/fragments.ptx
+; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-verify %t/fragments.ll -o - 2>&1 | cmp - %t/fragments.ptx
 ; RUN: sed 's/wgmma/something/' %t/fragments.ll > %t/others.ll
 ; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 %t/others.ll -o - | FileCheck %t/fragments.ll --check-prefix=OTHER
 

@@ -8,7 +8,8 @@
 
 use crate::{Function, Instruction, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
-use oriel_engine::entity::Register;
+use oriel_engine::entity::{Block, Register};
+use smallvec::SmallVec;
 
 /// The beginnings of the names of instructions that use registers after they were issued: PTX's, and
 /// LLVM's if it has opcodes for them.
@@ -106,6 +107,46 @@ fn joined_registers(function: &Function) -> Vec<(Register, Register)> {
     pairs
 }
 
+/// An instruction that reads or writes registers that may be in use in the background.
+#[derive(Debug, PartialEq, Eq)]
+struct AsynchronousUse {
+    block: Block,
+    instruction: Instruction,
+    /// Its operands, results first: of each such register the position.
+    operands: SmallVec<[(usize, Register); 4]>,
+}
+
+/// All that touches [asynchronous registers](asynchronous_registers), in order. A function in which that
+/// is the same before and after a phase still obeys the rules about such registers.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AsynchronousUses(Vec<AsynchronousUse>);
+
+impl AsynchronousUses {
+    /// Collects the uses of `registers` in a function. Debug instructions do not count.
+    pub fn of(function: &Function, registers: &EntityBitSet<Register>) -> Self {
+        let of_instruction = |block, instruction| {
+            let (results, sources) = (function.results(instruction), function.sources(instruction));
+            let numbered = results.iter().chain(sources.iter()).enumerate();
+            let touched = numbered.filter_map(|(number, operand)| Some((number, operand.as_register()?)));
+            let operands: SmallVec<_> = touched
+                .filter(|&(_, register)| registers.contains(register))
+                .collect();
+            let is_debug = function.operation(instruction).is_debug();
+            (!is_debug && !operands.is_empty()).then_some(AsynchronousUse {
+                block,
+                instruction,
+                operands,
+            })
+        };
+        let blocks = function.blocks().iter();
+        let uses = blocks.flat_map(|&block| {
+            let instructions = function.instructions(block);
+            instructions.filter_map(move |instruction| of_instruction(block, instruction))
+        });
+        Self(uses.collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +156,57 @@ mod tests {
     const WRITTEN: u32 = 10;
     const READ: u32 = 9;
     const MATCHED: u32 = 1 << 31 | READ;
+
+    /// `%5` multiplies, and `%7` uses the result; `%10` and `%11` have nothing to do with it.
+    fn multiplication() -> String {
+        format!(
+            "kernel \"k\" sm_90a ssa {{
+bix0:
+    %3:R32 = LD.global.b32 [0]
+    %4:R32 = LD.global.b32 [4]
+    %10:R32 = LD.global.b32 [8]
+    %5:R32 = ASM &\"wgmma.mma_async\", 1, {WRITTEN}, {READ}, %3, {MATCHED}, %4
+    %6:R32 = ASM &\"wgmma.wait_group\", 1, {WRITTEN}, {MATCHED}, %5
+    %11:R32 = IADD.b32 %10, 1
+    %7:R32 = IADD.b32 %6, %11
+    RET
+}}
+"
+        )
+    }
+
+    #[test]
+    fn uses_are_the_same_only_if_nothing_else_touches_the_registers() {
+        let mut function = parse_function(&multiplication()).unwrap_or_else(|error| panic!("{error}"));
+        let registers = asynchronous_registers(&function);
+        let uses = |function: &Function| AsynchronousUses::of(function, &registers);
+        let before = uses(&function);
+        let of = |function: &Function, register| {
+            let definition = function.unique_definition(Register::from_u32(register));
+            definition.expect("it has one")
+        };
+        let (multiply, sum, other) = (of(&function, 5), of(&function, 7), of(&function, 11));
+
+        // Another operand of an instruction that uses the result may change.
+        function.set_source(sum, 1, Operand::immediate(3).expect("it fits"));
+        assert_eq!(uses(&function), before);
+        let copy = function.register_operand(Register::from_u32(3));
+        function.set_source(other, 1, copy);
+        assert_ne!(uses(&function), before, "the other sum reads matrix A");
+        function.set_source(other, 1, Operand::immediate(1).expect("it fits"));
+        assert_eq!(uses(&function), before);
+        let matrix = function
+            .sources(multiply)
+            .iter()
+            .position(|source| source == copy);
+        let unrelated = function.register_operand(Register::from_u32(10));
+        function.set_source(multiply, matrix.expect("it reads it"), unrelated);
+        assert_ne!(
+            uses(&function),
+            before,
+            "the multiplication reads another register"
+        );
+    }
 
     #[test]
     fn what_may_share_a_register_with_an_operand_may_be_in_use_too() {

@@ -34,7 +34,7 @@ mod undefined_values;
 mod uninitialized;
 mod walk;
 
-pub use asynchronous_registers::{asynchronous_register_user, asynchronous_registers};
+pub use asynchronous_registers::{AsynchronousUses, asynchronous_register_user, asynchronous_registers};
 pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use frame_addresses::{FrameAddress, frame_addresses};
 pub use interference::{InterferenceGraph, InterferenceTest};
