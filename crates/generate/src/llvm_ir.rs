@@ -21,6 +21,7 @@
 
 mod assembly;
 mod instructions;
+mod matrices;
 mod operands;
 mod snippets;
 mod statements;
@@ -370,6 +371,9 @@ impl<W: Write> Writer<'_, W> {
         }
         if self.has_snippets {
             self.snippet_prologue()?;
+        }
+        if self.has_assembly && self.multiplies_in_background() {
+            self.fragments()?;
         }
         if self.loops.needs_fuel {
             // Not a constant, or loops might be unrolled.

@@ -6,7 +6,8 @@
 //! - a load, an effect and the same load, then a store of the difference; or a store, an effect,
 //!   and a load or another store. The places are few, so loads of one place also occur in several
 //!   blocks;
-//! - several effects in order, like `cp.async`, `commit_group`, `wait_group`.
+//! - several effects in order, like `cp.async`, `commit_group`, `wait_group`;
+//! - a product of matrices in the background (`matrices.rs`).
 //!
 //! A counted loop may carry two more values, both of which are the result of a statement with an
 //! early-clobber result that reads one of them:
@@ -151,7 +152,14 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn assembly_snippet(&mut self, runs_once: bool) -> io::Result<()> {
-        match self.random.weighted(&[4, 4, 3, 2, 2]) {
+        // Every thread of the group has to take part.
+        let product = if runs_once && self.multiplies_in_background() {
+            2
+        } else {
+            0
+        };
+        match self.random.weighted(&[4, 4, 3, 2, 2, product]) {
+            5 => self.product(),
             0 => self.plain_statement(),
             1 => self.load_around_effect(runs_once),
             2 => self.store_around_effect(runs_once),
@@ -272,7 +280,7 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// Formats an operand with its type.
-    fn operand(&mut self, kind: Kind) -> io::Result<String> {
+    pub(super) fn operand(&mut self, kind: Kind) -> io::Result<String> {
         Ok(match kind {
             Kind::I1 => format!("i1 %t{}", self.predicate()?),
             Kind::I16 => format!("i16 %t{}", self.own_load("i16", 2)?),
