@@ -122,8 +122,8 @@ def signature(function, constants, pointer, is_true):
 
 
 def compilations(function, constants, target):
-    """Compiles a kernel with the first types and constants with which Triton does so: its result, and a function that compiles it again.
-    What Triton says of the last ones if it accepts none."""
+    """Compiles a kernel with the first types and constants that Triton accepts. Returns the result and a function that compiles it again, both
+    None if Triton accepts none, and why it refused the last ones."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
@@ -141,10 +141,10 @@ def compilations(function, constants, target):
         for is_true in (True, False):
             try:
                 arguments = signature(function, constants, pointer, is_true)
-                return compile_kernel(*arguments), lambda arguments=arguments: compile_kernel(*arguments)
+                return compile_kernel(*arguments), lambda arguments=arguments: compile_kernel(*arguments), reason
             except Exception as error:
                 reason = f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}"
-    return None, reason
+    return None, None, reason
 
 
 def with_triple(ir):
@@ -158,7 +158,7 @@ def of_file(path, arguments):
         for target in arguments.target.split(","):
 
             def work(name=name, function=function, constants=constants, target=target):
-                result, reason = compilations(function, constants, target)
+                result, _, reason = compilations(function, constants, target)
                 if result is None:
                     print(f"{path.name} {name} sm_{target}: {reason}", file=sys.stderr, flush=True)
                 else:

@@ -67,9 +67,9 @@ def measured(function, constants, target, keep):
     """What a kernel's compilations gave, for the first types and constants with which Triton compiles it."""
     import oriel.triton
 
-    result, again = compilations(function, constants, target)
+    result, again, reason = compilations(function, constants, target)
     if result is None:
-        return {"reason": again}
+        return {"reason": reason}
     alone = result.asm["ptx"]
     arch = re.search(r"\.target (sm_\w+)", alone).group(1)
     before = of_ptxas(alone, arch)

@@ -510,11 +510,13 @@ fn run_listed(
         *effects = Some(StageEffects::new(function.info.stage, function, manager));
     }
     let mut is_changed = false;
-    let in_background = (options.verify && !phases.is_empty()).then(|| {
-        let registers = asynchronous_registers(function);
-        let uses = AsynchronousUses::of(function, &registers);
-        (registers, uses)
-    });
+    let registers = options.verify.then(|| asynchronous_registers(function));
+    let in_background = registers
+        .filter(|registers| !registers.is_empty())
+        .map(|registers| {
+            let uses = AsynchronousUses::of(function, &registers);
+            (registers, uses)
+        });
     for (number, &phase) in phases.iter().enumerate() {
         if options.verify && number == 0 {
             verify(function, "LLVM made it")?;

@@ -159,11 +159,11 @@ impl<W: Write> Writer<'_, W> {
             0
         };
         match self.random.weighted(&[4, 4, 3, 2, 2, product]) {
-            5 => self.product(),
             0 => self.plain_statement(),
             1 => self.load_around_effect(runs_once),
             2 => self.store_around_effect(runs_once),
             3 => self.early_statement(),
+            5 => self.product(),
             _several => {
                 for _ in 0..self.random.between(1, 3) {
                     self.effect(runs_once)?;
