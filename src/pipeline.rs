@@ -2,18 +2,18 @@
 
 mod messages;
 
-use crate::live::pressure::{exceeds_in_a_block, excess_pressure};
+use crate::live::pressure::{exceeds_in_a_block, excess_pressure, general_peak, may_exceed};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
 use crate::ori::analysis::{
     AsynchronousUses, asynchronous_register_user, asynchronous_registers, undefined_value_read,
 };
 use crate::ori::machine::{ImportError, from_machine, to_machine};
-use crate::ori::{ControlFlow, Function, PrintOptions};
+use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{
-    Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
+    Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
 };
 use crate::plan::Plan;
 use crate::report::occupancy::LaunchBounds;
@@ -150,7 +150,7 @@ pub fn run(
     is_left_alone: Option<bool>,
     host: &impl Host,
 ) -> Result<Work, PipelineError> {
-    let steps = Steps::of(snapshot, options, is_left_alone);
+    let mut steps = Steps::of(snapshot, options, is_left_alone);
     let mut work = Work {
         is_left_alone: Some(steps.is_left_alone),
         directives: Directives::of(snapshot, options),
@@ -174,7 +174,7 @@ pub fn run(
     let intervals;
     (work.warnings, intervals) = steps.analyze(&function, snapshot);
     let change = match steps.optimizes {
-        true => optimize(&mut function, snapshot, options, &steps.phases, host, &mut work)?,
+        true => optimize(&mut function, snapshot, options, &mut steps, host, &mut work)?,
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
@@ -221,8 +221,8 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     };
     let mut function = import(snapshot)?;
     let mut work = Work::default();
-    let phases = Steps::of(snapshot, &options, None).phases;
-    let change = optimize(&mut function, snapshot, &options, &phases, &Listener, &mut work)?;
+    let mut steps = Steps::of(snapshot, &options, None);
+    let change = optimize(&mut function, snapshot, &options, &mut steps, &Listener, &mut work)?;
     if change == Change::Kept {
         // LLVM must be able to accept it.
         plan(&function, snapshot)?;
@@ -248,6 +248,8 @@ struct Steps {
     phases: Vec<&'static Phase>,
     /// True if the profile leaves the function alone.
     is_left_alone: bool,
+    /// The snapshot's intervals, if that decision needed them.
+    intervals: Option<LiveIntervals>,
 }
 
 impl Steps {
@@ -256,9 +258,14 @@ impl Steps {
         let in_analysis = options.mode == Mode::Analyze;
         let in_optimization = options.mode == Mode::Optimize;
         let mut phases: Vec<_> = options.phases_at(stage, snapshot.function().sm).collect();
-        let is_left_alone = in_optimization
-            && options.phases == Phases::Profile
-            && is_left_alone.unwrap_or_else(|| !has_pressure(snapshot, options.least_pressure(snapshot)));
+        let decides = in_optimization && options.phases == Phases::Profile;
+        let (is_left_alone, intervals) = match is_left_alone {
+            None if decides => {
+                let (has_pressure, intervals) = find_pressure(snapshot, options.least_pressure(snapshot));
+                (!has_pressure, intervals)
+            }
+            known => (decides && known == Some(true), None),
+        };
         if is_left_alone {
             phases = options
                 .phases_besides_profile(stage, snapshot.function().sm)
@@ -279,6 +286,7 @@ impl Steps {
             writes_dot: options.dot_directory.is_some(),
             phases,
             is_left_alone,
+            intervals,
         }
     }
 
@@ -330,10 +338,28 @@ enum Change {
 
 /// True if at least this many 32-bit data registers are live at once.
 pub(crate) fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
-    let Some(most) = least.checked_sub(1) else {
-        return true;
-    };
-    exceeds_in_a_block(snapshot, most) || excess_pressure(snapshot, most) > 0
+    find_pressure(snapshot, least).0
+}
+
+/// As [`has_pressure`]. Returns also the intervals, if it took them to find out.
+fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
+    let most = least.checked_sub(1);
+    match most.filter(|&most| !exceeds_in_a_block(snapshot, most)) {
+        None => (true, None),
+        Some(most) if may_exceed(snapshot, most) => {
+            let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+            (general_peak(&intervals, snapshot) > most, Some(intervals))
+        }
+        Some(_) => (false, None),
+    }
+}
+
+/// Returns the liveness of a function as it was imported, if a phase needs no more than that.
+fn live_ranges(function: &Function, snapshot: &Snapshot<'_>, steps: &mut Steps) -> Option<Liveness> {
+    let mut phases = steps.phases.iter();
+    phases.find(|phase| phase.needs.contains(Analyses::LIVE_RANGES))?;
+    let analyze = || LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+    Liveness::of_input(function, steps.intervals.take().unwrap_or_else(analyze))
 }
 
 /// Runs the phases on a function and judges the result. A change that is taken back leaves the
@@ -342,7 +368,7 @@ fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
-    phases: &[&'static Phase],
+    steps: &mut Steps,
     host: &impl Host,
     work: &mut Work,
 ) -> Result<Change, PipelineError> {
@@ -358,7 +384,10 @@ fn optimize(
     } else {
         0.0
     };
-    let (phases, obstacle) = phases_without_obstacle(function, phases);
+    if let Some(liveness) = live_ranges(function, snapshot, steps) {
+        manager.know_live_ranges(liveness);
+    }
+    let (phases, obstacle) = phases_without_obstacle(function, &steps.phases);
     let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {

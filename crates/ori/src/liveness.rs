@@ -69,10 +69,10 @@ impl Liveness {
     /// Returns the liveness of a function that is as it was imported, from its snapshot's intervals.
     /// It tells what is live at the borders of blocks and how many registers are live at once;
     /// instructions have no index. None if the intervals ignore a read.
-    pub fn of_input(function: &Function, intervals: &LiveIntervals) -> Option<Self> {
+    pub fn of_input(function: &Function, intervals: LiveIntervals) -> Option<Self> {
         // Blocks and registers keep their numbers.
         let is_complete = intervals.unreached().is_empty();
-        is_complete.then(|| Self::new(function, intervals.clone(), Vec::new(), layout_blocks(function)))
+        is_complete.then(|| Self::new(function, intervals, Vec::new(), layout_blocks(function)))
     }
 
     fn new(

@@ -10,7 +10,7 @@ use super::divergence::Divergence;
 use super::function::{Function, RegisterFile};
 use super::liveness::Liveness;
 use super::register_sets::{Point, Units, counted_file, units_of};
-use oriel_engine::entity::Register;
+use oriel_engine::entity::{Block, Register};
 use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
 
 /// Calls `found` for every point of a function in layout order with the live units by kind. `kind`
@@ -22,7 +22,8 @@ pub fn each_pressure<const KINDS: usize>(
     kind: impl Fn(Register) -> usize,
     mut found: impl FnMut(Point, [u32; KINDS]),
 ) {
-    let changes = changes_by_entry::<KINDS>(function, liveness, kind);
+    let count = |register| (kind(register), units_of(function, register));
+    let changes = changes_by_entry::<KINDS>(function, liveness, count);
     let mut units = [0_u32; KINDS];
     let mut reached = 0;
     let mut reach = |index: SlotIndex| {
@@ -56,7 +57,8 @@ pub fn each_count<const KINDS: usize>(
     mut found: impl FnMut([u32; KINDS]),
 ) {
     let mut units = [0_u32; KINDS];
-    for changes in changes_by_entry::<KINDS>(function, liveness, kind) {
+    let count = |register| (kind(register), units_of(function, register));
+    for changes in changes_by_entry::<KINDS>(function, liveness, count) {
         for (units, change) in units.iter_mut().zip(changes) {
             *units = units.wrapping_add(change);
         }
@@ -64,12 +66,34 @@ pub fn each_count<const KINDS: usize>(
     }
 }
 
+/// Returns the most units that are live at once in each block, in layout order, if a register takes
+/// `units`. A result without uses counts at its definition. Like [`each_count`] it needs no indexes of
+/// instructions.
+pub fn peaks_of_blocks(
+    function: &Function,
+    liveness: &Liveness,
+    units: impl Fn(Register) -> u32,
+) -> Vec<(Block, u32)> {
+    let changes = changes_by_entry::<1>(function, liveness, |register| (0, units(register)));
+    let mut live = 0_u32;
+    let peak_of_block = |&block: &Block| {
+        let (start, end) = liveness.block_range(block);
+        let of_block = changes[entry_of(start)..entry_of(end)].iter().map(|[change]| {
+            live = live.wrapping_add(*change);
+            live
+        });
+        (block, of_block.max().unwrap_or(0))
+    };
+    function.blocks().iter().map(peak_of_block).collect()
+}
+
 /// Returns by how many units each entry of the numbering (a block's start or an instruction)
-/// exceeds the previous one. Negative numbers wrap around.
+/// exceeds the previous one, if `count` gives a register's kind and units. Negative numbers wrap
+/// around.
 fn changes_by_entry<const KINDS: usize>(
     function: &Function,
     liveness: &Liveness,
-    kind: impl Fn(Register) -> usize,
+    count: impl Fn(Register) -> (usize, u32),
 ) -> Vec<[u32; KINDS]> {
     let last = liveness.intervals().indexes().last_index();
     let mut changes = vec![[0_u32; KINDS]; entry_of(last) + 1];
@@ -78,7 +102,7 @@ fn changes_by_entry<const KINDS: usize>(
         if segments.is_empty() {
             continue;
         }
-        let (kind, units) = (kind(register), units_of(function, register));
+        let (kind, units) = count(register);
         for segment in segments {
             let first = &mut changes[entry_of(segment.start)][kind];
             *first = first.wrapping_add(units);

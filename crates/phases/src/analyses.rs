@@ -18,6 +18,9 @@ bitflags! {
         const CONTROL_FLOW = 1 << 0;
         /// [`Liveness`]. Valid while control flow and all operands stay the same.
         const LIVENESS = 1 << 1;
+        /// [`Liveness`] in which instructions may have no index, which takes less time: as long as
+        /// no phase has changed the function, it is that of the input.
+        const LIVE_RANGES = 1 << 2;
     }
 }
 
@@ -26,11 +29,18 @@ bitflags! {
 pub(super) struct AnalysisCache {
     control_flow: Option<Rc<ControlFlow>>,
     liveness: Option<Rc<Liveness>>,
+    /// The liveness of the input, while the function equals it.
+    of_input: Option<Rc<Liveness>>,
     /// True if the function was changed since `liveness` was computed or updated.
     is_liveness_stale: bool,
 }
 
 impl AnalysisCache {
+    /// Takes the liveness of the input, which the function equals.
+    pub fn know_live_ranges(&mut self, of_input: Liveness) {
+        self.of_input = Some(Rc::new(of_input));
+    }
+
     /// Computes the wanted analyses that are not known.
     pub fn prepare(&mut self, wanted: Analyses, function: &Function, options: &PhaseOptions) {
         if wanted.contains(Analyses::CONTROL_FLOW) {
@@ -38,6 +48,9 @@ impl AnalysisCache {
         }
         if wanted.contains(Analyses::LIVENESS) {
             self.liveness(function, options);
+        }
+        if wanted.contains(Analyses::LIVE_RANGES) {
+            self.live_ranges(function, options);
         }
     }
 
@@ -63,6 +76,18 @@ impl AnalysisCache {
         Rc::clone(self.liveness.get_or_insert_with(make))
     }
 
+    /// Returns the liveness of the current function, in which instructions may have no index.
+    pub fn live_ranges(&mut self, function: &Function, options: &PhaseOptions) -> Rc<Liveness> {
+        let Some(liveness) = self.of_input.clone() else {
+            return self.liveness(function, options);
+        };
+        if cfg!(debug_assertions) {
+            let computed = Liveness::compute(function, &self.control_flow(function, options));
+            assert!(liveness.has_borders_of(&computed, function), "{function} is not the input");
+        }
+        liveness
+    }
+
     fn assert_liveness(&self, function: &Function, flow: &ControlFlow) {
         let updated = self.liveness.as_ref().expect("it was just updated");
         let difference = updated.difference(&Liveness::compute(function, flow), function);
@@ -72,9 +97,11 @@ impl AnalysisCache {
     /// Forgets all analyses except these.
     pub fn keep(&mut self, kept: Analyses) {
         if !kept.contains(Analyses::CONTROL_FLOW) {
-            (self.control_flow, self.liveness) = (None, None);
+            (self.control_flow, self.liveness, self.of_input) = (None, None, None);
         }
-        self.is_liveness_stale |= !kept.contains(Analyses::LIVENESS);
+        if !kept.contains(Analyses::LIVENESS) {
+            (self.is_liveness_stale, self.of_input) = (true, None);
+        }
     }
 
     /// True if a liveness is known that follows the function's log of edits.
@@ -96,6 +123,11 @@ impl AnalysisCache {
                 "{} does not preserve control flow, although its row says so",
                 phase.name
             ));
+        }
+        if let Some(of_input) = &self.of_input
+            && !of_input.has_borders_of(&Liveness::compute(function, &flow), function)
+        {
+            return Err(format!("the liveness of the input is not that of the function after {}", phase.name));
         }
         let Some(kept) = &self.liveness else { return Ok(()) };
         let mut kept = Liveness::clone(kept);

@@ -46,6 +46,12 @@ impl<'a> Manager<'a> {
         }
     }
 
+    /// Takes the [liveness](Liveness::of_input) of the function, which no phase has changed yet, for
+    /// phases that need [`Analyses::LIVE_RANGES`].
+    pub fn know_live_ranges(&mut self, liveness: Liveness) {
+        self.analyses.know_live_ranges(liveness);
+    }
+
     /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, within the
     /// phase's time.
     pub fn prepare(&mut self, phase: &Phase, function: &Function) {
@@ -180,6 +186,11 @@ impl PhaseContext<'_> {
     /// Returns the current liveness of the function.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
+    }
+
+    /// As [`PhaseContext::liveness`], but instructions may have no index.
+    pub fn live_ranges(&mut self, function: &Function) -> Rc<Liveness> {
+        self.manager.analyses.live_ranges(function, self.options)
     }
 
     /// True if the [suite](super::general_optimize) of sub-passes would find nothing in the

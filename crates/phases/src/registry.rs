@@ -332,7 +332,7 @@ pub static PHASES: &[Phase] = &[
     .needing(Analyses::CONTROL_FLOW),
     Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, super::rematerialize::run)
         .in_profiles(Profiles::MAX)
-        .needing(Analyses::CONTROL_FLOW)
+        .needing(Analyses::CONTROL_FLOW.union(Analyses::LIVE_RANGES))
         .keeping(Analyses::CONTROL_FLOW)
         .sparing_asynchronous_registers(),
     phase(

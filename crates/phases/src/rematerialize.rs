@@ -44,13 +44,12 @@ mod places;
 mod shared;
 
 use super::dead_code::remove_unneeded_by;
-use super::instruction_order::{PeakFinder, Weights};
+use super::instruction_order::Weights;
 use super::never_worse::weighted_instructions;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
-use oriel_engine::entity::{Block, EntityRef, Register};
-use oriel_engine::live::SlotIndex;
+use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_ori::analysis::BlockWeights;
-use oriel_ori::{Function, Instruction, InstructionBuilder, Liveness, Position, Trial};
+use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Position, Trial, peaks_of_blocks};
 use places::{Place, PlaceSearch};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -80,7 +79,9 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 /// Recomputes values, and takes everything back if the peak does not fall by `least_percent`.
 fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_percent: u32) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
-    let peaks = peaks_of_blocks(function, context);
+    let liveness = context.live_ranges(function);
+    let units = Weights::of(function);
+    let peaks = peaks_of_blocks(function, &liveness, |register| units.get(register));
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
         return PhaseResult::Unchanged;
@@ -89,12 +90,17 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         .iter()
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
-    let done = recompute_around(function, context, full, peak);
+    let flow = context.control_flow(function);
+    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak);
+    let done = recompute_around(function, &flow, &mut search);
     if done.trial.is_empty() {
         return PhaseResult::Unchanged;
     }
     context.keep_only(Analyses::CONTROL_FLOW);
-    let peaks = peaks_of_blocks(function, context);
+    let units = Weights::of(function);
+    let peaks = peaks_of_blocks(function, &context.live_ranges(function), |register| {
+        units.get(register)
+    });
     let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     let least_gain = (peak * least_percent).div_ceil(100);
     if peak_after + least_gain > peak {
@@ -111,17 +117,6 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     context.result_of("copies", done.copies)
 }
 
-/// Returns the peak of each block.
-fn peaks_of_blocks(function: &Function, context: &mut PhaseContext<'_>) -> Vec<(Block, u32)> {
-    let liveness = context.liveness(function);
-    let units = Weights::of(function);
-    let mut finder = PeakFinder::new(function, &liveness, &units);
-    let blocks = function.blocks().iter();
-    blocks
-        .map(|&block| (block, finder.peak_of_block(block)))
-        .collect()
-}
-
 /// The changes made to a function.
 #[derive(Default)]
 struct Done {
@@ -133,23 +128,11 @@ struct Done {
 }
 
 /// Recomputes values that live in full blocks, as far as it does not add too many instructions.
-fn recompute_around(
-    function: &mut Function,
-    context: &mut PhaseContext<'_>,
-    full: Vec<Block>,
-    peak: u32,
-) -> Done {
-    let flow = context.control_flow(function);
-    let liveness = context.liveness(function);
-    let units = Weights::of(function);
-    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak);
-    let weights = BlockWeights::compute(function, &flow);
-    let most_weight = weighted_instructions(function, &flow) * MOST_ADDED_PERCENT / 100.0;
+fn recompute_around(function: &mut Function, flow: &ControlFlow, search: &mut PlaceSearch<'_>) -> Done {
+    let weights = BlockWeights::compute(function, flow);
+    let most_weight = weighted_instructions(function, flow) * MOST_ADDED_PERCENT / 100.0;
     let mut done = Done::default();
-    let order = Order {
-        liveness: &liveness,
-        first_new: function.instruction_limit(),
-    };
+    let order = Order::of_all(function);
     for candidate in search.candidates(function) {
         let Some(places) = search.places(function, candidate) else {
             continue;
@@ -163,7 +146,7 @@ fn recompute_around(
         done.values += 1;
         for place in &places {
             done.copies += place.expression.len();
-            compute_again(function, order, &mut done.trial, place);
+            compute_again(function, &order, &mut done.trial, place);
         }
         let remove = |function: &mut Function, unneeded| done.trial.remove(function, unneeded);
         remove_unneeded_by(function, vec![candidate.definition], remove);
@@ -171,31 +154,41 @@ fn recompute_around(
     done
 }
 
-/// The order of a block's instructions while copies are inserted. Blocks are too long to be searched
-/// for each value.
-#[derive(Clone, Copy)]
-struct Order<'a> {
-    /// From before the phase.
-    liveness: &'a Liveness,
+/// The order of instructions while copies are inserted. Blocks are too long to be searched for each
+/// value.
+struct Order {
+    /// The places in the layout of the instructions that were there before the phase.
+    places: SecondaryMap<Instruction, u32>,
     /// The number of the first instruction made since.
     first_new: usize,
 }
 
-impl Order<'_> {
-    /// Returns a key that is smaller for an instruction that comes earlier in a block: the index of
+impl Order {
+    fn of_all(function: &Function) -> Self {
+        let mut places = SecondaryMap::with_capacity(function.instruction_limit());
+        for (place, instruction) in function.all_instructions().enumerate() {
+            places[instruction] = place as u32;
+        }
+        Self {
+            places,
+            first_new: function.instruction_limit(),
+        }
+    }
+
+    /// Returns a key that is smaller for an instruction that comes earlier in a block: the place of
     /// the next instruction that is not new, and how many come before that one.
-    fn of(self, function: &Function, instruction: Instruction) -> (SlotIndex, Reverse<u32>) {
+    fn of(&self, function: &Function, instruction: Instruction) -> (u32, Reverse<u32>) {
         let (mut at, mut distance) = (instruction, 0);
         while at.index() >= self.first_new {
             at = function.next(at).expect("copies are made before a user");
             distance += 1;
         }
-        (self.liveness.index(at), Reverse(distance))
+        (self.places[at], Reverse(distance))
     }
 }
 
 /// Recomputes a value in a block before the first of its users there, for all of them.
-fn compute_again(function: &mut Function, order: Order<'_>, trial: &mut Trial, place: &Place) {
+fn compute_again(function: &mut Function, order: &Order, trial: &mut Trial, place: &Place) {
     let users = place.users.iter().map(|&(user, _)| user);
     let first = users.min_by_key(|&user| order.of(function, user));
     let first = first.expect("a place has users");

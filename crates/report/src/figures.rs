@@ -115,7 +115,7 @@ impl<'a> CodeFigures<'a> {
             return Self::of_code(pressure, None, &graph);
         };
         let flow = ControlFlow::analyze(function, Traversal::default());
-        let liveness = Liveness::of_input(function, pressure.intervals())
+        let liveness = Liveness::of_input(function, pressure.intervals().clone())
             .unwrap_or_else(|| Liveness::compute(function, &flow));
         let target = Target::of(&pressure.snapshot());
         let features = Features::with_analyses(function, &target, &flow, &liveness);

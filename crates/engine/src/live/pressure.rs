@@ -192,16 +192,21 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
 /// Returns by how many units the peak of the general registers of a function exceeds `budget`; zero
 /// if it fits. This is the peak of its [`Pressure`], without a curve and so without sorting.
 pub fn excess_pressure(snapshot: &Snapshot<'_>, budget: u32) -> u32 {
-    // Most functions have few registers.
-    if snapshot.register_count() * MOST_UNITS <= budget as usize {
+    if !may_exceed(snapshot, budget) {
         return 0;
     }
     let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
     general_peak(&intervals, snapshot).saturating_sub(budget)
 }
 
-/// Returns the most units of the general file that are live at once.
-fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
+/// True if the registers of a function are enough to exceed `budget` units. Most functions have few.
+pub fn may_exceed(snapshot: &Snapshot<'_>, budget: u32) -> bool {
+    snapshot.register_count() * MOST_UNITS > budget as usize
+}
+
+/// Returns the most units of the general file that are live at once: the peak of the [`Pressure`] of
+/// `intervals`, the live intervals of `snapshot`.
+pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
     let slots = Slots::of(intervals);
     let mut changes = vec![0_i32; slots.count()];
     for register in intervals.registers() {

@@ -144,17 +144,7 @@ impl Liveness {
             self.intervals.has_interval(register) != other.intervals.has_interval(register)
                 || ours.of(register) != theirs.of(register)
         });
-        let sets = |liveness: &Self, block| {
-            [
-                liveness.live_in(block).collect::<Vec<_>>(),
-                liveness.live_out(block).collect(),
-            ]
-        };
-        let mut blocks = function.blocks().iter();
-        match (
-            different,
-            blocks.find(|&&block| sets(self, block) != sets(other, block)),
-        ) {
+        match (different, self.different_borders(other, function)) {
             (Some(register), _) => Some(format!(
                 "{register} is live at {} in one and {} in the other",
                 self.range(register),
@@ -163,6 +153,23 @@ impl Liveness {
             (None, Some(block)) => Some(format!("other registers are live at the borders of {block}")),
             (None, None) => None,
         }
+    }
+
+    /// True if the same registers are live at the borders of each block as in another liveness of the
+    /// same function.
+    pub fn has_borders_of(&self, other: &Self, function: &Function) -> bool {
+        self.different_borders(other, function).is_none()
+    }
+
+    fn different_borders(&self, other: &Self, function: &Function) -> Option<Block> {
+        let sets = |liveness: &Self, block| {
+            [
+                liveness.live_in(block).collect::<Vec<_>>(),
+                liveness.live_out(block).collect(),
+            ]
+        };
+        let mut blocks = function.blocks().iter().copied();
+        blocks.find(|&block| sets(self, block) != sets(other, block))
     }
 }
 
