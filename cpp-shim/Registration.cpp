@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OrielPasses.h"
+#include "StrengthReduction.h"
 #include "llvm-c/Core.h"
 #include "llvm/CodeGen/MachinePassManager.h"
 #include "llvm/CodeGen/Passes.h"
@@ -83,8 +84,7 @@ int oriel_is_compatible(OrielSink Reason) {
 // Legacy pass manager
 //===----------------------------------------------------------------------===//
 
-/// Returns the ID of the pass that the command line calls \p Name, or null.
-static AnalysisID findPass(StringRef Name) {
+AnalysisID oriel::findPass(StringRef Name) {
   const PassInfo *Info = PassRegistry::getPassRegistry()->getPassInfo(Name);
   return Info ? Info->getTypeInfo() : nullptr;
 }
@@ -109,6 +109,7 @@ static void addPasses(TargetMachine &TM, PassManagerBase &,
                       TargetPassConfig *Config) {
   if (!takesPartIn(TM))
     return;
+  limitStrengthReduction(*Config);
   auto Driver = std::make_shared<FunctionDriver>();
   insertAtStages(*Config, new OrielSSA(Driver), new OrielLate(Driver));
 }

@@ -222,7 +222,14 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     let mut function = import(snapshot)?;
     let mut work = Work::default();
     let mut steps = Steps::of(snapshot, &options, None);
-    let change = optimize(&mut function, snapshot, &options, &mut steps, &Listener, &mut work)?;
+    let change = optimize(
+        &mut function,
+        snapshot,
+        &options,
+        &mut steps,
+        &Listener,
+        &mut work,
+    )?;
     if change == Change::Kept {
         // LLVM must be able to accept it.
         plan(&function, snapshot)?;

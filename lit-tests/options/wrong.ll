@@ -36,7 +36,7 @@
 ; RUN: env ORIEL_FLAGS=-oriel-speed=11 not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NAME
 ; RUN: env ORIEL_FLAGS=analyze not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 ; RUN: env "ORIEL_FLAGS='-oriel=off" not %llc %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=QUOTES
-; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-enable-phases, -oriel-knob, -oriel-least-pressure, -oriel-maxnreg, -oriel-min-blocks, -oriel-nounroll, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-profile, -oriel-recursive-rpo, -oriel-register-budget, -oriel-report, -oriel-report-html, -oriel-snapshot, -oriel-spill-to-shared, -oriel-tuned, -oriel-validate, -oriel-verify, -oriel-warn-launch-bounds, -oriel-warn-uninitialized, -oriel-warn-unread-stores
+; NAME: error: oriel: ORIEL_FLAGS: unknown option '-oriel-speed'; allowed are: -oriel, -oriel-disable-phases, -oriel-dont-merge-basicblocks, -oriel-dot, -oriel-enable-phases, -oriel-knob, -oriel-least-pressure, -oriel-loop-strength-reduction, -oriel-maxnreg, -oriel-min-blocks, -oriel-nounroll, -oriel-phases, -oriel-print-after, -oriel-print-after-all, -oriel-print-before, -oriel-profile, -oriel-recursive-rpo, -oriel-register-budget, -oriel-report, -oriel-report-html, -oriel-snapshot, -oriel-spill-to-shared, -oriel-tuned, -oriel-validate, -oriel-verify, -oriel-warn-launch-bounds, -oriel-warn-uninitialized, -oriel-warn-unread-stores
 ; WORD: error: oriel: ORIEL_FLAGS: 'analyze' is not an option; options look like -oriel-report=FILE
 ; QUOTES: error: oriel: ORIEL_FLAGS: unbalanced quotes
 

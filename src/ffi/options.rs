@@ -2,7 +2,7 @@
 
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
-use crate::options::{self, Mode, Options};
+use crate::options::{self, Mode, Options, StrengthReduction};
 
 /// `OrielOptionInfo`.
 #[repr(C)]
@@ -62,6 +62,18 @@ extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> 
             0
         }
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_strength_reduction(sm: u32, function: OrielText) -> u32 {
+    // The passes for machine functions report invalid options.
+    let Ok(options) = options::process_options() else {
+        return StrengthReduction::Everywhere as u32;
+    };
+    // SAFETY: the shim's text lives for the call.
+    let name = unsafe { function.as_str() };
+    let wanted = guarded(|| options.strength_reduction_in(sm, &name));
+    wanted.unwrap_or(StrengthReduction::Everywhere) as u32
 }
 
 fn settings_of(options: &Options) -> OrielSettings {

@@ -111,6 +111,36 @@ pub enum MinBlocks {
     Always,
 }
 
+/// The loops in which LLVM reduces the strength of operations (its pass `loop-reduce`).
+///
+/// LLVM makes a pointer of 64 bits for each array that a loop walks through, and computes before the
+/// loop what these start from. It does not know that parameters and values of the whole warp cost
+/// ptxas nothing, and that ptxas reduces the strength itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum StrengthReduction {
+    /// All, as without Oriel.
+    Everywhere = 0,
+    /// Those where it may save registers.
+    WhereItSaves = 1,
+    /// None.
+    Nowhere = 2,
+}
+
+impl StrengthReduction {
+    /// All values.
+    pub const ALL: [Self; 3] = [Self::Everywhere, Self::WhereItSaves, Self::Nowhere];
+
+    /// Returns the value of the option that stands for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Everywhere => "on",
+            Self::WhereItSaves => "auto",
+            Self::Nowhere => "off",
+        }
+    }
+}
+
 /// The loops that ptxas must not unroll. A function's loops are counted from 0 by their headers, in
 /// the order of LLVM's blocks at stage `ssa`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,6 +220,10 @@ pub struct Options {
     /// The kernels to mark with `.minnctapersm 1`. None: [`MinBlocks::WhereNeeded`] where the
     /// profile's phases run, else [`MinBlocks::Off`].
     pub min_blocks: Option<MinBlocks>,
+    /// The loops in which LLVM reduces the strength of operations. None:
+    /// [`StrengthReduction::WhereItSaves`] where the phases of [`Profile::Max`] run, else
+    /// [`StrengthReduction::Everywhere`].
+    pub strength_reduction: Option<StrengthReduction>,
     /// The register limit for kernels that have none, as `.maxnreg`.
     pub max_registers: Option<u32>,
     /// The loops that ptxas must not unroll.
@@ -243,6 +277,38 @@ impl Options {
             Mode::Optimize => self.min_blocks.unwrap_or(default),
             Mode::Off | Mode::Analyze => MinBlocks::Off,
         }
+    }
+
+    /// Returns the loops in which LLVM reduces the strength of operations. An analysis is of
+    /// the code that LLVM makes, unless the option is set.
+    pub fn strength_reduction(&self) -> StrengthReduction {
+        let default = match (self.mode, &self.phases, self.profile) {
+            (Mode::Optimize, Phases::Profile, Profile::Max) => StrengthReduction::WhereItSaves,
+            _ => StrengthReduction::Everywhere,
+        };
+        match self.mode {
+            Mode::Optimize | Mode::Analyze => self.strength_reduction.unwrap_or(default),
+            Mode::Off => StrengthReduction::Everywhere,
+        }
+    }
+
+    /// As [`strength_reduction`](Self::strength_reduction), for a function by its name and its compute
+    /// capability times ten, which may have options of its own.
+    pub fn strength_reduction_in(&self, sm: u32, name: &str) -> StrengthReduction {
+        let tuned = self.tuned.as_deref();
+        let mut of_name = tuned.into_iter().flat_map(|tuned| tuned.of_name(sm, name));
+        let Some(function) = of_name.next() else {
+            return self.strength_reduction();
+        };
+        // Which of several it is, its hash tells, which there is only after LLVM's pass.
+        if of_name.next().is_some() {
+            return self.strength_reduction();
+        }
+        let mut options = self.clone();
+        options
+            .set_all(&function.flags)
+            .expect("the file's options were checked when it was read");
+        options.strength_reduction()
     }
 
     /// Returns the least peak pressure, in 32-bit data registers, from which the profile's phases
@@ -409,6 +475,30 @@ mod tests {
         );
         let problem = Options::default().set_all("-oriel-verify=1").unwrap_err();
         assert_eq!(problem, "-oriel-verify: it does not accept a value");
+    }
+
+    #[test]
+    fn llvm_reduces_strength_as_without_oriel_unless_the_phases_of_max_run() {
+        for (flags, expected) in [
+            ("", StrengthReduction::WhereItSaves),
+            ("-oriel-loop-strength-reduction=off", StrengthReduction::Nowhere),
+            ("-oriel-profile=ptxas", StrengthReduction::Everywhere),
+            ("-oriel-phases=GvnCse", StrengthReduction::Everywhere),
+            ("-oriel-phases=none", StrengthReduction::Everywhere),
+            ("-oriel=analyze", StrengthReduction::Everywhere),
+            (
+                "-oriel=analyze -oriel-loop-strength-reduction=auto",
+                StrengthReduction::WhereItSaves,
+            ),
+            (
+                "-oriel=off -oriel-loop-strength-reduction=off",
+                StrengthReduction::Everywhere,
+            ),
+        ] {
+            let mut options = Options::default();
+            options.set_all(flags).unwrap();
+            assert_eq!(options.strength_reduction(), expected, "{flags}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The table of options: for the host's command line, `ORIEL_FLAGS` and the help texts.
 
-use super::{MinBlocks, Mode, Options, Phases, Profile, RolledLoops, TunedFunctions, Validation};
+use super::{
+    MinBlocks, Mode, Options, Phases, Profile, RolledLoops, StrengthReduction, TunedFunctions, Validation,
+};
 use crate::graph::Traversal;
 use crate::report::{ReportTarget, SharedFile};
 use std::path::PathBuf;
@@ -90,6 +92,16 @@ pub const TABLE: &[OptionSpec] = &[
         help: "Run the profile's phases on functions with at least N 32-bit registers live at once (default: 32 or less with max, 0 with ptxas)",
         apply: |options, value| {
             options.least_pressure = Some(number(value, 0)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oriel-loop-strength-reduction",
+        value: "on|off|auto",
+        help: "Run LLVM's loop strength reduction on all loops, on none, or where it may save registers (default: auto where the phases of profile max run, else on)",
+        apply: |options, value| {
+            let allowed = StrengthReduction::ALL.map(|it| (it.name(), it));
+            options.strength_reduction = Some(choose(value, &allowed)?);
             Ok(())
         },
     },

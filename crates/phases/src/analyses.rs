@@ -83,7 +83,10 @@ impl AnalysisCache {
         };
         if cfg!(debug_assertions) {
             let computed = Liveness::compute(function, &self.control_flow(function, options));
-            assert!(liveness.has_borders_of(&computed, function), "{function} is not the input");
+            assert!(
+                liveness.has_borders_of(&computed, function),
+                "{function} is not the input"
+            );
         }
         liveness
     }
@@ -127,7 +130,10 @@ impl AnalysisCache {
         if let Some(of_input) = &self.of_input
             && !of_input.has_borders_of(&Liveness::compute(function, &flow), function)
         {
-            return Err(format!("the liveness of the input is not that of the function after {}", phase.name));
+            return Err(format!(
+                "the liveness of the input is not that of the function after {}",
+                phase.name
+            ));
         }
         let Some(kept) = &self.liveness else { return Ok(()) };
         let mut kept = Liveness::clone(kept);

@@ -1,6 +1,6 @@
 //! The search space: single settings, and variants that combine several.
 
-use oriel::options::Options;
+use oriel::options::{Options, StrengthReduction};
 use oriel::phases::registry::Registry;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
@@ -72,6 +72,8 @@ pub enum Setting {
     Budget(u32),
     /// The profile runs from a different peak pressure on.
     LeastPressure(u32),
+    /// LLVM reduces the strength of operations in other loops.
+    StrengthReduction(StrengthReduction),
     /// A different choice of the kernels that are marked with `.minnctapersm 1`.
     MinBlocks(&'static str),
     /// A different value of a knob.
@@ -95,7 +97,7 @@ impl Setting {
     /// True if code may need fewer registers by it: what ptxas would spill with a limit may fit.
     pub fn may_make_room(&self) -> bool {
         match self {
-            Self::Off | Self::Profile(_) | Self::LeastPressure(_) => true,
+            Self::Off | Self::Profile(_) | Self::LeastPressure(_) | Self::StrengthReduction(_) => true,
             Self::Order { number, .. } => *number != RANDOM_ORDER,
             Self::Enable(phase) => ROOM_MAKERS.contains(phase),
             _ => false,
@@ -147,6 +149,9 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     }
     settings.extend(BUDGETS.map(Setting::Budget));
     settings.push(Setting::LeastPressure(0));
+    let reductions = StrengthReduction::ALL.into_iter();
+    let others = reductions.filter(|&reduction| reduction != base.strength_reduction());
+    settings.extend(others.map(Setting::StrengthReduction));
     settings.extend(["off", "always"].map(Setting::MinBlocks));
     for (name, values) in KNOBS {
         settings.extend(values.iter().map(|value| Setting::Knob(name, value)));
@@ -251,6 +256,9 @@ impl Variant {
                 Setting::Profile(name) => format!("-oriel-profile={name}"),
                 Setting::Budget(registers) => format!("-oriel-register-budget={registers}"),
                 Setting::LeastPressure(registers) => format!("-oriel-least-pressure={registers}"),
+                Setting::StrengthReduction(loops) => {
+                    format!("-oriel-loop-strength-reduction={}", loops.name())
+                }
                 Setting::MinBlocks(kernels) => format!("-oriel-min-blocks={kernels}"),
                 Setting::Knob(name, value) => format!("-oriel-knob={name}={value}"),
                 Setting::Limit(registers) => format!("-oriel-maxnreg={registers}"),
@@ -354,6 +362,7 @@ mod tests {
                 || changed.phase_options.register_budget != base.phase_options.register_budget
                 || changed.least_pressure != base.least_pressure
                 || changed.min_blocks() != base.min_blocks()
+                || changed.strength_reduction() != base.strength_reduction()
                 || changed.rolled_loops != base.rolled_loops
                 || changed.spills_to_shared != base.spills_to_shared;
             assert!(is_other, "{flags} changes nothing");

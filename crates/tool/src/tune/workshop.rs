@@ -9,7 +9,7 @@ use super::timer::{RUNS, RUNS_TO_CONFIRM};
 use crate::compile::compiler;
 use crate::source::Source;
 use oriel::compile::{Compilation, Compiler, with_llvm_options};
-use oriel::options::{FunctionHash, Mode, Options, Printing};
+use oriel::options::{FunctionHash, Mode, Options, Printing, StrengthReduction};
 use oriel::report::occupancy::Usage;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -41,8 +41,6 @@ pub struct Workshop {
     narrowed: Option<Source>,
     /// When to stop.
     deadline: Option<Instant>,
-    /// The hash of each function, by name.
-    pub hashes: BTreeMap<String, FunctionHash>,
 }
 
 /// The fields of a line of the report that the workshop reads.
@@ -126,7 +124,6 @@ impl Workshop {
             answers: Mutex::default(),
             narrowed: None,
             deadline: None,
-            hashes: hashes_of(&seen.report)?,
         })
     }
 
@@ -293,6 +290,7 @@ impl Workshop {
         if self.judge.wants_functions() {
             if options.mode == Mode::Off {
                 // The same code, but with the data of the functions.
+                options.strength_reduction = Some(options.strength_reduction());
                 options.mode = Mode::Analyze;
             }
             let compiler = self.compiler.clone().options(options);
@@ -326,7 +324,29 @@ impl Workshop {
         self.source().with_module(|module| compiler.emit(module))
     }
 
-    fn options_of(&self, variant: &Variant) -> Result<Options, String> {
+    /// Returns the hash of each function by name, as LLVM makes it with this strength reduction.
+    ///
+    /// # Errors
+    /// If the module cannot be compiled.
+    pub fn hashes(
+        &self,
+        strength_reduction: StrengthReduction,
+    ) -> Result<BTreeMap<String, FunctionHash>, String> {
+        let options = Options {
+            mode: Mode::Analyze,
+            strength_reduction: Some(strength_reduction),
+            ..self.base.clone()
+        };
+        let compiler = self.compiler.clone().options(options);
+        let compilation = self.file.with_module(|module| compiler.compile(module))?;
+        hashes_of(&compilation.report)
+    }
+
+    /// Returns the options of a variant.
+    ///
+    /// # Errors
+    /// If the options from which all start forbid one of its settings.
+    pub fn options_of(&self, variant: &Variant) -> Result<Options, String> {
         let mut options = self.base.clone();
         options.set_all(&variant.oriel_flags(&self.base))?;
         Ok(options)

@@ -1,0 +1,23 @@
+//===- StrengthReduction.h - Where LLVM reduces strength --------*- C++ -*-===//
+//
+// Part of Oriel, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ORIEL_STRENGTHREDUCTION_H
+#define ORIEL_STRENGTHREDUCTION_H
+
+namespace llvm {
+class TargetPassConfig;
+} // namespace llvm
+
+namespace oriel {
+
+/// Makes LLVM's loop strength reduction leave out the functions that the
+/// options say.
+void limitStrengthReduction(llvm::TargetPassConfig &Config);
+
+} // namespace oriel
+
+#endif // ORIEL_STRENGTHREDUCTION_H
