@@ -70,9 +70,6 @@ private:
 /// Returns true if Oriel takes part in code generation with \p TM.
 bool takesPartIn(const llvm::TargetMachine &TM);
 
-/// Returns the ID of the pass that the command line calls \p Name, or null.
-llvm::AnalysisID findPass(llvm::StringRef Name);
-
 /// Inserts \p SSA and \p Late behind LLVM's passes at the two stages, and
 /// behind passes inserted there before. Reports an error if it does not find
 /// these points.

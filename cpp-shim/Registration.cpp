@@ -84,7 +84,8 @@ int oriel_is_compatible(OrielSink Reason) {
 // Legacy pass manager
 //===----------------------------------------------------------------------===//
 
-AnalysisID oriel::findPass(StringRef Name) {
+/// Returns the ID of the pass that the command line calls \p Name, or null.
+static AnalysisID findPass(StringRef Name) {
   const PassInfo *Info = PassRegistry::getPassRegistry()->getPassInfo(Name);
   return Info ? Info->getTypeInfo() : nullptr;
 }

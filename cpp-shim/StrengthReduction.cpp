@@ -7,24 +7,28 @@
 ///
 /// \file
 /// Two passes around LLVM's loop strength reduction. The first leaves it out on a
-/// loop by what `-opt-bisect-limit` uses, the context's gate for passes that
-/// need not run; the second removes the gate again.
+/// loop by what `-opt-bisect-limit` uses, the context's gate for passes that need
+/// not run; the second removes the gate again.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "StrengthReduction.h"
-#include "OrielPasses.h"
-#include "Support.h"
+#include "oriel_ffi.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/LoopPass.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
-#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/IR/OptBisect.h"
-#include "llvm/Target/TargetMachine.h"
+#include "llvm/InitializePasses.h"
+#include "llvm/PassRegistry.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace oriel;
@@ -35,8 +39,8 @@ namespace {
 /// before.
 class StrengthReductionGate : public OptPassGate {
 public:
-  void open(LLVMContext &C) {
-    close();
+  void install(LLVMContext &C) {
+    remove();
     Context = &C;
     Other = &C.getOptPassGate();
     C.setOptPassGate(*this);
@@ -44,7 +48,7 @@ public:
   }
   /// Removes the gate from its context, if it is in one. Returns true if it has
   /// refused the pass there.
-  bool close() {
+  bool remove() {
     if (!Context)
       return false;
     Context->setOptPassGate(*Other);
@@ -67,11 +71,21 @@ private:
   mutable bool HasRefused = false;
 };
 
-/// The most induction variables of a loop with which LLVM's pass is left out. It
-/// has to keep track of each array that the loop walks through. With a counter
-/// and one more, it does so by further ones; of many, as Triton's loops have,
-/// it makes fewer.
+/// LLVM runs the passes on a loop one after the other, on one thread.
+thread_local StrengthReductionGate Gate;
+
+/// The most induction variables of a loop without LLVM's pass. It has to keep
+/// track of each array that the loop walks through: with a counter and one more
+/// by further ones, but of many, as Triton's loops have, it makes fewer.
 constexpr unsigned FewInductionVariables = 2;
+
+/// A loop that takes fewer registers all the time leaves half of the 32 with
+/// which all threads fit on a multiprocessor. Operations of less strength are then
+/// fewer instructions for nothing.
+constexpr unsigned FewRegisters = 16;
+
+/// The address space of a kernel's parameters.
+constexpr unsigned EntryParameterSpace = 101;
 
 /// Returns how many values each iteration of \p L increases by the same amount.
 unsigned countInductionVariables(const Loop &L) {
@@ -92,104 +106,144 @@ unsigned countInductionVariables(const Loop &L) {
   });
 }
 
-/// True if LLVM's pass may save registers in \p L. Functions with stack objects
-/// are left to it, too: ptxas finds that it can hold these in registers if the
-/// accesses' indexes are as the front end wrote them, and then takes many.
-bool mayHelp(const Loop &L) {
+/// Returns the registers of 32 bits that \p V takes in ptxas. Arguments are
+/// operands, also those that were loaded or converted to another address space.
+unsigned registersOf(const Value *V) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (const auto *Cast = dyn_cast<AddrSpaceCastInst>(V))
+    return registersOf(Cast->getPointerOperand());
+  const auto *Load = dyn_cast<LoadInst>(V);
+  if (!I || isa<AllocaInst>(V) || !V->getType()->isSized() ||
+      V->getType()->isIntegerTy(1) ||
+      (Load && Load->getPointerAddressSpace() == EntryParameterSpace))
+    return 0;
+  const DataLayout &DL = I->getDataLayout();
+  return divideCeil(DL.getTypeSizeInBits(V->getType()).getFixedValue(), 32);
+}
+
+/// Returns about how many registers \p L would take all the time after LLVM's
+/// pass: for what it uses from before it, for what it carries from iteration to
+/// iteration, and for a pointer to each place that it accesses.
+unsigned countRegisters(const Loop &L) {
+  SmallPtrSet<const Value *, 32> Used, Places;
+  for (const BasicBlock *Block : L.blocks())
+    for (const Instruction &I : *Block) {
+      for (const Value *Operand : I.operand_values())
+        if (isa<Instruction>(Operand) && L.isLoopInvariant(Operand))
+          Used.insert(Operand);
+      const Value *Place = getLoadStorePointerOperand(&I);
+      // A constant offset is part of the access.
+      while (auto *GEP = dyn_cast_or_null<GEPOperator>(Place)) {
+        if (!GEP->hasAllConstantIndices())
+          break;
+        Place = GEP->getPointerOperand();
+      }
+      if (Place && !L.isLoopInvariant(Place))
+        Places.insert(Place);
+    }
+  unsigned Count = 2 * Places.size();
+  for (const Value *V : Used)
+    Count += registersOf(V);
+  for (const PHINode &Phi : L.getHeader()->phis())
+    Count += registersOf(&Phi);
+  return Count;
+}
+
+/// True if LLVM may reduce the strength of operations in \p L: there are enough
+/// registers for what it adds, or it may even save some. Functions with stack
+/// objects are left to it, too: ptxas finds that it can hold these in registers
+/// if the accesses' indexes are as the front end wrote them, and then takes many.
+bool mayReduce(const Loop &L) {
   return countInductionVariables(L) > FewInductionVariables ||
+         countRegisters(L) < FewRegisters ||
          any_of(instructions(*L.getHeader()->getParent()), IsaPred<AllocaInst>);
 }
 
-/// Returns the compute capability, times ten, of a processor such as sm_90a.
-uint32_t smOf(StringRef Processor) {
-  uint32_t Sm = 0;
-  Processor.consume_front("sm_");
-  Processor.consumeInteger(10, Sm);
-  return Sm;
-}
-
 void remarkLeftOut(const Loop &L) {
+  LLVMContext &Context = L.getHeader()->getContext();
+  if (!Context.getDiagHandlerPtr()->isAnyRemarkEnabled("oriel"))
+    return;
   OptimizationRemarkAnalysis Remark("oriel", "LoopStrengthReduction",
                                     L.getStartLoc(), L.getHeader());
   Remark << "LLVM's loop strength reduction is left out";
-  L.getHeader()->getContext().diagnose(Remark);
+  Context.diagnose(Remark);
 }
 
-/// Like the pass that follows, it runs on one loop after the other.
+/// Like LLVM's pass, the two run on one loop after the other: anything else would
+/// change the order in which LLVM works on loops.
 class BeforeStrengthReduction : public LoopPass {
 public:
   static char ID;
-  BeforeStrengthReduction(std::shared_ptr<StrengthReductionGate> Gate,
-                          const TargetMachine &TM)
-      : LoopPass(ID), Gate(std::move(Gate)), TM(TM) {}
+  BeforeStrengthReduction() : LoopPass(ID) {}
 
-  StringRef getPassName() const override {
-    return "Oriel (before strength reduction)";
-  }
   void getAnalysisUsage(AnalysisUsage &Usage) const override {
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
     if (isLeftOut(*L))
-      Gate->open(L->getHeader()->getContext());
+      Gate.install(L->getHeader()->getContext());
     return false;
   }
   bool doFinalization() override {
-    Gate->close();
+    // The other pass may not be in the pipeline.
+    Gate.remove();
     return false;
   }
 
 private:
   bool isLeftOut(const Loop &L) {
-    const Function &F = *L.getHeader()->getParent();
-    uint32_t Sm = smOf(TM.getSubtargetImpl(F)->getCPU());
-    switch (oriel_strength_reduction(Sm, toText(F.getName()))) {
+    if (L.getHeader()->getParent()->hasOptNone())
+      return false;
+    switch (oriel_strength_reduction()) {
     case ORIEL_STRENGTH_REDUCTION_EVERYWHERE:
       return false;
     case ORIEL_STRENGTH_REDUCTION_NOWHERE:
       return true;
     default:
-      return !mayHelp(L);
+      return !mayReduce(L);
     }
   }
-
-  std::shared_ptr<StrengthReductionGate> Gate;
-  const TargetMachine &TM;
 };
 
 class AfterStrengthReduction : public LoopPass {
 public:
   static char ID;
-  explicit AfterStrengthReduction(std::shared_ptr<StrengthReductionGate> Gate)
-      : LoopPass(ID), Gate(std::move(Gate)) {}
+  AfterStrengthReduction() : LoopPass(ID) {}
 
-  StringRef getPassName() const override {
-    return "Oriel (after strength reduction)";
-  }
   void getAnalysisUsage(AnalysisUsage &Usage) const override {
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
-    if (Gate->close())
+    if (Gate.remove())
       remarkLeftOut(*L);
     return false;
   }
-
-private:
-  std::shared_ptr<StrengthReductionGate> Gate;
 };
 
 char BeforeStrengthReduction::ID = 0;
 char AfterStrengthReduction::ID = 0;
 
+RegisterPass<BeforeStrengthReduction>
+    RegisterBefore("oriel-before-loop-reduce",
+                   "Oriel (before loop strength reduction)");
+RegisterPass<AfterStrengthReduction>
+    RegisterAfter("oriel-after-loop-reduce",
+                  "Oriel (after loop strength reduction)");
+
 } // namespace
 
 void oriel::limitStrengthReduction(TargetPassConfig &Config) {
-  AnalysisID Before = findPass("canon-freeze"), Pass = findPass("loop-reduce");
-  if (!Before || !Pass)
+  PassRegistry &Registry = *PassRegistry::getPassRegistry();
+  // A host need not have registered the passes that it does not name.
+  initializeCanonicalizeFreezeInLoopsPass(Registry);
+  initializeLoopStrengthReducePass(Registry);
+  const PassInfo *Before = Registry.getPassInfo(StringRef("canon-freeze"));
+  const PassInfo *Pass = Registry.getPassInfo(StringRef("loop-reduce"));
+  if (!Before || !Pass) {
+    errs() << "oriel: this LLVM has no pass canon-freeze or no loop-reduce; it "
+              "is not kept from reducing strength\n";
     return;
-  auto Gate = std::make_shared<StrengthReductionGate>();
-  auto &TM = Config.getTM<TargetMachine>();
-  Config.insertPass(Before, new BeforeStrengthReduction(Gate, TM));
-  Config.insertPass(Pass, new AfterStrengthReduction(Gate));
+  }
+  Config.insertPass(Before->getTypeInfo(), &BeforeStrengthReduction::ID);
+  Config.insertPass(Pass->getTypeInfo(), &AfterStrengthReduction::ID);
 }

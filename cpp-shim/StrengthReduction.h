@@ -14,8 +14,8 @@ class TargetPassConfig;
 
 namespace oriel {
 
-/// Makes LLVM's loop strength reduction leave out the functions that the
-/// options say.
+/// Makes LLVM's loop strength reduction leave out loops as the options in force
+/// say, where it is part of the pipeline.
 void limitStrengthReduction(llvm::TargetPassConfig &Config);
 
 } // namespace oriel

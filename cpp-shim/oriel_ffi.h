@@ -68,16 +68,15 @@ typedef struct OrielSettings {
 /// zero and writes to \p error if the environment's are invalid.
 int oriel_settings(OrielSettings *settings, OrielSink error);
 
-/// The functions in whose loops LLVM reduces the strength of operations.
+/// The loops in which LLVM reduces the strength of operations.
 enum OrielStrengthReduction {
   ORIEL_STRENGTH_REDUCTION_EVERYWHERE = 0,
   ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES = 1,
   ORIEL_STRENGTH_REDUCTION_NOWHERE = 2,
 };
 
-/// Returns the OrielStrengthReduction for a function by its name and its compute
-/// capability times ten.
-uint32_t oriel_strength_reduction(uint32_t sm, OrielText function);
+/// Returns the OrielStrengthReduction of the options in force on this thread.
+uint32_t oriel_strength_reduction(void);
 
 //===----------------------------------------------------------------------===//
 // One function

@@ -65,15 +65,13 @@ extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_strength_reduction(sm: u32, function: OrielText) -> u32 {
+extern "C" fn oriel_strength_reduction() -> u32 {
     // The passes for machine functions report invalid options.
-    let Ok(options) = options::process_options() else {
-        return StrengthReduction::Everywhere as u32;
+    let wanted = match guarded(options::process_options) {
+        Ok(Ok(options)) => options.strength_reduction(),
+        Ok(Err(_)) | Err(_) => StrengthReduction::Everywhere,
     };
-    // SAFETY: the shim's text lives for the call.
-    let name = unsafe { function.as_str() };
-    let wanted = guarded(|| options.strength_reduction_in(sm, &name));
-    wanted.unwrap_or(StrengthReduction::Everywhere) as u32
+    wanted as u32
 }
 
 fn settings_of(options: &Options) -> OrielSettings {

@@ -280,7 +280,8 @@ impl Options {
     }
 
     /// Returns the loops in which LLVM reduces the strength of operations. An analysis is of
-    /// the code that LLVM makes, unless the option is set.
+    /// the code that LLVM makes, unless the option is set. A function cannot have a value of its own:
+    /// what is known of it is found by its code behind LLVM's pass.
     pub fn strength_reduction(&self) -> StrengthReduction {
         let default = match (self.mode, &self.phases, self.profile) {
             (Mode::Optimize, Phases::Profile, Profile::Max) => StrengthReduction::WhereItSaves,
@@ -290,25 +291,6 @@ impl Options {
             Mode::Optimize | Mode::Analyze => self.strength_reduction.unwrap_or(default),
             Mode::Off => StrengthReduction::Everywhere,
         }
-    }
-
-    /// As [`strength_reduction`](Self::strength_reduction), for a function by its name and its compute
-    /// capability times ten, which may have options of its own.
-    pub fn strength_reduction_in(&self, sm: u32, name: &str) -> StrengthReduction {
-        let tuned = self.tuned.as_deref();
-        let mut of_name = tuned.into_iter().flat_map(|tuned| tuned.of_name(sm, name));
-        let Some(function) = of_name.next() else {
-            return self.strength_reduction();
-        };
-        // Which of several it is, its hash tells, which there is only after LLVM's pass.
-        if of_name.next().is_some() {
-            return self.strength_reduction();
-        }
-        let mut options = self.clone();
-        options
-            .set_all(&function.flags)
-            .expect("the file's options were checked when it was read");
-        options.strength_reduction()
     }
 
     /// Returns the least peak pressure, in 32-bit data registers, from which the profile's phases

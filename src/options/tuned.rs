@@ -18,7 +18,6 @@ const ALLOWED: &[&str] = &[
     "oriel-enable-phases",
     "oriel-knob",
     "oriel-least-pressure",
-    "oriel-loop-strength-reduction",
     "oriel-maxnreg",
     "oriel-min-blocks",
     "oriel-nounroll",
@@ -101,13 +100,8 @@ impl TunedFunctions {
 
     /// True if the file has options for other code of this name, so that it may be out of date.
     pub fn knows_name(&self, sm: u32, name: &str) -> bool {
-        self.of_name(sm, name).next().is_some()
-    }
-
-    /// Returns the functions of this name, whatever their code.
-    pub fn of_name<'a>(&'a self, sm: u32, name: &'a str) -> impl Iterator<Item = &'a TunedFunction> {
-        let functions = self.functions.values();
-        functions.filter(move |function| function.sm == sm && function.function == name)
+        let mut functions = self.functions.values();
+        functions.any(|function| function.sm == sm && function.function == name)
     }
 
     /// Returns the functions, ordered by compute capability and hash.

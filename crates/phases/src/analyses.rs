@@ -19,7 +19,8 @@ bitflags! {
         /// [`Liveness`]. Valid while control flow and all operands stay the same.
         const LIVENESS = 1 << 1;
         /// [`Liveness`] in which instructions may have no index, which takes less time: as long as
-        /// no phase has changed the function, it is that of the input.
+        /// no phase has changed the function, it is that of the input. A phase may need it, but it
+        /// cannot keep it: it is valid as long as `LIVENESS` is.
         const LIVE_RANGES = 1 << 2;
     }
 }

@@ -211,6 +211,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
         arguments.ptx,
         arguments.optimization_level,
         base,
+        arguments.save.is_some(),
         jobs.unwrap_or(1).max(1),
     )?;
     workshop.judge = judge(arguments, &workshop)?;
@@ -234,9 +235,12 @@ pub fn tune(arguments: &TuneArguments) -> Result<Tuned, String> {
 /// Returns the settings that do not depend on a function's figures.
 fn common_settings(arguments: &TuneArguments, workshop: &Workshop) -> Vec<Setting> {
     let mut settings = setting::settings(&workshop.base, workshop.sm_times_ten(), arguments.random_orders);
-    // An option of LLVM's concerns the whole module.
-    if !arguments.oriel_only && arguments.save.is_none() {
-        settings.extend(setting::llvm_orders());
+    // What LLVM does before Oriel sees a function concerns the whole module.
+    if arguments.save.is_none() {
+        settings.extend(setting::strength_reductions(&workshop.base));
+        if !arguments.oriel_only {
+            settings.extend(setting::llvm_orders());
+        }
     }
     if arguments.loops {
         settings.extend(setting::rolled_loops());

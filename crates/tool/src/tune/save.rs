@@ -2,7 +2,7 @@
 
 use super::search::Search;
 use super::workshop::Workshop;
-use oriel::options::{Options, StrengthReduction, TunedFunction, TunedFunctions};
+use oriel::options::{Options, TunedFunction, TunedFunctions};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,23 +21,15 @@ pub fn save(path: &Path, given: &str, searches: &[Search], workshop: &Workshop) 
     }
     let sm = workshop.sm_times_ten();
     let given = TunedFunctions::allowed_of(given)?;
-    let mut hashes = BTreeMap::new();
-    for reduction in StrengthReduction::ALL {
-        hashes.insert(reduction, workshop.hashes(reduction)?);
-    }
     for search in searches {
         let function = search.function.as_ref().expect("each search is for a function");
-        for hash in hashes.values().filter_map(|hashes| hashes.get(function)) {
-            lines.remove(&(sm, *hash));
-        }
-        let variant = &search.best().variant;
-        let reduction = workshop.options_of(variant)?.strength_reduction();
         // Oriel has not seen a function without a hash, such as one marked optnone.
-        let Some(&hash) = hashes[&reduction].get(function) else {
+        let Some(&hash) = workshop.hashes.get(function) else {
             continue;
         };
-        let own = variant.oriel_flags(&workshop.base);
+        let own = search.best().variant.oriel_flags(&workshop.base);
         let flags = format!("{given} {own}").trim().to_owned();
+        lines.remove(&(sm, hash));
         if !flags.is_empty() {
             let function = function.clone();
             lines.insert(

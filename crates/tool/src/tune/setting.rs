@@ -149,14 +149,19 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     }
     settings.extend(BUDGETS.map(Setting::Budget));
     settings.push(Setting::LeastPressure(0));
-    let reductions = StrengthReduction::ALL.into_iter();
-    let others = reductions.filter(|&reduction| reduction != base.strength_reduction());
-    settings.extend(others.map(Setting::StrengthReduction));
     settings.extend(["off", "always"].map(Setting::MinBlocks));
     for (name, values) in KNOBS {
         settings.extend(values.iter().map(|value| Setting::Knob(name, value)));
     }
     settings
+}
+
+/// Returns the other choices of loops in which LLVM reduces the strength of operations.
+pub fn strength_reductions(base: &Options) -> impl Iterator<Item = Setting> {
+    let present = base.strength_reduction();
+    let all = StrengthReduction::ALL.into_iter();
+    all.filter(move |&loops| loops != present)
+        .map(Setting::StrengthReduction)
 }
 
 /// Returns the loops to keep rolled: all, and one at a time.
@@ -336,6 +341,7 @@ mod tests {
         oriel_laboratory::phases::register(&mut base.registry).unwrap();
         let mut settings = settings(&base, 90, 3);
         settings.extend(rolled_loops());
+        settings.extend(strength_reductions(&base));
         settings.push(Setting::SpillToShared);
         // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));

@@ -9,7 +9,7 @@ use super::timer::{RUNS, RUNS_TO_CONFIRM};
 use crate::compile::compiler;
 use crate::source::Source;
 use oriel::compile::{Compilation, Compiler, with_llvm_options};
-use oriel::options::{FunctionHash, Mode, Options, Printing, StrengthReduction};
+use oriel::options::{FunctionHash, Mode, Options, Printing};
 use oriel::report::occupancy::Usage;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -41,6 +41,11 @@ pub struct Workshop {
     narrowed: Option<Source>,
     /// When to stop.
     deadline: Option<Instant>,
+    /// True if variants are options of single functions: LLVM's strength reduction, which runs before
+    /// Oriel sees the function, is then as without them.
+    is_for_functions: bool,
+    /// The hash of each function, by name.
+    pub hashes: BTreeMap<String, FunctionHash>,
 }
 
 /// The fields of a line of the report that the workshop reads.
@@ -93,12 +98,18 @@ impl Workshop {
         sm: Option<&str>,
         ptx_version: Option<u32>,
         level: u8,
-        base: Options,
+        mut base: Options,
+        is_for_functions: bool,
         jobs: usize,
     ) -> Result<Self, String> {
         let mut compiler = compiler(sm, level);
         if let Some(version) = ptx_version {
             compiler = compiler.ptx_version(version);
+        }
+        if is_for_functions {
+            // Later compilations have no option but the file of functions.
+            let default = Options::default().strength_reduction();
+            base.strength_reduction.get_or_insert(default);
         }
         let analyzing = Options {
             mode: Mode::Analyze,
@@ -124,6 +135,8 @@ impl Workshop {
             answers: Mutex::default(),
             narrowed: None,
             deadline: None,
+            is_for_functions,
+            hashes: hashes_of(&seen.report)?,
         })
     }
 
@@ -324,31 +337,12 @@ impl Workshop {
         self.source().with_module(|module| compiler.emit(module))
     }
 
-    /// Returns the hash of each function by name, as LLVM makes it with this strength reduction.
-    ///
-    /// # Errors
-    /// If the module cannot be compiled.
-    pub fn hashes(
-        &self,
-        strength_reduction: StrengthReduction,
-    ) -> Result<BTreeMap<String, FunctionHash>, String> {
-        let options = Options {
-            mode: Mode::Analyze,
-            strength_reduction: Some(strength_reduction),
-            ..self.base.clone()
-        };
-        let compiler = self.compiler.clone().options(options);
-        let compilation = self.file.with_module(|module| compiler.compile(module))?;
-        hashes_of(&compilation.report)
-    }
-
-    /// Returns the options of a variant.
-    ///
-    /// # Errors
-    /// If the options from which all start forbid one of its settings.
-    pub fn options_of(&self, variant: &Variant) -> Result<Options, String> {
+    fn options_of(&self, variant: &Variant) -> Result<Options, String> {
         let mut options = self.base.clone();
         options.set_all(&variant.oriel_flags(&self.base))?;
+        if self.is_for_functions && options.mode == Mode::Off {
+            options.mode = Mode::Analyze;
+        }
         Ok(options)
     }
 }
