@@ -19,6 +19,7 @@
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/MC/MCInstrDesc.h"
+#include <numeric>
 
 using namespace llvm;
 using namespace oriel;
@@ -123,27 +124,48 @@ bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
                           });
 }
 
-bool PlanFlowChecks::checkPhis() {
-  // Predecessors of each block by position, each once.
-  std::vector<SmallSet<uint32_t, 4>> Predecessors(Plan.block_count);
+void PlanFlowChecks::findPredecessors() {
+  FirstPredecessor.assign(Plan.block_count + 1, 0);
   for (uint32_t I = 0; I != Plan.block_count; ++I)
     for (const OrielEdge &Edge : edgesFrom(I))
-      Predecessors[Findings.Position[Edge.block]].insert(Plan.blocks[I].block);
-
+      ++FirstPredecessor[Findings.Position[Edge.block] + 1];
+  std::partial_sum(FirstPredecessor.begin(), FirstPredecessor.end(),
+                   FirstPredecessor.begin());
+  PredecessorList.resize(FirstPredecessor.back());
+  std::vector<uint32_t> Next(FirstPredecessor);
   for (uint32_t I = 0; I != Plan.block_count; ++I)
-    for (uint32_t J = Plan.blocks[I].first_instruction,
-                  E = Plan.blocks[I + 1].first_instruction;
+    for (const OrielEdge &Edge : edgesFrom(I))
+      PredecessorList[Next[Findings.Position[Edge.block]]++] = I;
+}
+
+bool PlanFlowChecks::checkPhis() {
+  // By position: the last block that has this one as a predecessor, and the last
+  // PHI that has a value from it.
+  std::vector<uint32_t> PrecededBlock(Plan.block_count, NotPlanned);
+  std::vector<uint32_t> TakenBy(Plan.block_count, NotPlanned);
+  for (uint32_t I = 0; I != Plan.block_count; ++I) {
+    uint32_t First = Plan.blocks[I].first_instruction;
+    for (uint32_t J = First, E = Plan.blocks[I + 1].first_instruction;
          J != E && descriptor(J).getOpcode() == TargetOpcode::PHI; ++J) {
-      SmallSet<uint32_t, 4> Incoming;
-      uint32_t Count = 0;
-      bool WellFormed = true;
+      ArrayRef<uint32_t> Predecessors = predecessorsOf(I);
+      if (J == First)
+        for (uint32_t Predecessor : Predecessors)
+          PrecededBlock[Predecessor] = I;
+      uint32_t Count = 0, Blocks = 0;
+      bool WellFormed = true, IsPredecessor = true;
       uint32_t Class = UINT32_MAX;
       forEachOperand(J, [&](const OrielOperand &Operand) {
         bool IsBlock = Count && Count % 2 == 0;
         WellFormed &= Operand.kind ==
                       (IsBlock ? ORIEL_OPERAND_BLOCK : ORIEL_OPERAND_REGISTER);
-        if (IsBlock) {
-          Incoming.insert(Operand.index);
+        if (IsBlock && WellFormed) {
+          uint32_t At = Findings.Position[Operand.index];
+          if (At == NotPlanned || PrecededBlock[At] != I) {
+            IsPredecessor = false;
+          } else if (TakenBy[At] != J) {
+            TakenBy[At] = J;
+            ++Blocks;
+          }
         } else if (Operand.kind == ORIEL_OPERAND_REGISTER) {
           uint32_t ID = registerClass(Operand.index)->getID();
           WellFormed &= Class == UINT32_MAX || Class == ID;
@@ -154,56 +176,21 @@ bool PlanFlowChecks::checkPhis() {
       });
       if (!WellFormed || Count % 2 == 0)
         return fail("the PHI at instruction " + Twine(J) + " is malformed");
-      bool Same = Incoming.size() == Predecessors[I].size() &&
-                  all_of(Incoming, [&](uint32_t Block) {
-                    return Predecessors[I].contains(Block);
-                  });
-      if (!Same)
+      if (!IsPredecessor || Blocks != Predecessors.size())
         return fail("the PHI at instruction " + Twine(J) +
                     " does not match the predecessors of block " +
                     Twine(Plan.blocks[I].block));
     }
+  }
   return true;
 }
 
 bool PlanFlowChecks::checkDefinitions() {
-  uint32_t Count = Snapshot.register_count + Plan.new_register_count;
-  std::vector<uint8_t> Definitions(Count, 0);
-  for (uint32_t I = 0; I != Plan.instruction_count; ++I)
-    forEachOperand(I, [&](const OrielOperand &Operand) {
-      if (Operand.kind == ORIEL_OPERAND_REGISTER &&
-          (Operand.flags & ORIEL_OPERAND_DEF) && Definitions[Operand.index] < 2)
-        ++Definitions[Operand.index];
-    });
-  if (Snapshot.function.flags & ORIEL_FUNCTION_SSA)
-    for (uint32_t I = 0; I != Count; ++I)
-      if (Definitions[I] > 1)
-        return fail("register " + Twine(I) + " is defined twice in SSA form");
-
-  uint32_t Undefined = UINT32_MAX;
-  for (uint32_t I = 0; I != Plan.instruction_count; ++I)
-    forEachOperand(I, [&](const OrielOperand &Operand) {
-      if (Operand.kind == ORIEL_OPERAND_REGISTER &&
-          !(Operand.flags &
-            (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF | ORIEL_OPERAND_DEBUG)) &&
-          !Definitions[Operand.index])
-        Undefined = Operand.index;
-    });
-  if (Undefined != UINT32_MAX)
-    return fail("register " + Twine(Undefined) +
-                " is used, but nothing defines it");
-  return true;
-}
-
-bool PlanFlowChecks::checkReachingDefinitions() {
   // LLVM's verifier misses a use before the definition in the entry block, and
   // some of its passes crash on one. So uses are followed backward here until a
   // definition is met. The entry block must never be reached.
   uint32_t RegisterCount = Snapshot.register_count + Plan.new_register_count;
-  std::vector<SmallVector<uint32_t, 2>> Predecessors(Plan.block_count);
-  for (uint32_t B = 0; B != Plan.block_count; ++B)
-    for (const OrielEdge &Edge : edgesFrom(B))
-      Predecessors[Findings.Position[Edge.block]].push_back(B);
+  bool IsSsa = Snapshot.function.flags & ORIEL_FUNCTION_SSA;
 
   // Block positions by register: where it is defined, where it is live in, and
   // the blocks from which a PHI takes it.
@@ -223,6 +210,7 @@ bool PlanFlowChecks::checkReachingDefinitions() {
   // The last block that reads or defines a register: only what comes first
   // there tells whether it is live in.
   std::vector<uint32_t> SeenIn(RegisterCount, NotPlanned);
+  uint32_t DefinedTwice = UINT32_MAX;
   for (uint32_t B = 0; B != Plan.block_count; ++B)
     for (uint32_t I = Plan.blocks[B].first_instruction,
                   E = Plan.blocks[B + 1].first_instruction;
@@ -251,20 +239,36 @@ bool PlanFlowChecks::checkReachingDefinitions() {
           uint32_t &First = FirstDefinedIn[Operand.index];
           if (First == NotPlanned)
             First = B;
+          else if (IsSsa)
+            DefinedTwice = Operand.index;
           else if (First != B)
             DefinedAgain.insert({Operand.index, B});
         }
       });
     }
+  if (DefinedTwice != UINT32_MAX)
+    return fail("register " + Twine(DefinedTwice) +
+                " is defined twice in SSA form");
   for (auto [Register, At] : LiveOut)
     if (!IsDefined(Register, At) && NeedsSearch(Register, At))
       LiveIn.push_back({Register, At});
-  llvm::sort(LiveIn);
 
+  // The searches for one register share what they have visited.
+  std::vector<uint32_t> FirstUse(RegisterCount + 1, 0);
+  for (auto [Register, At] : LiveIn)
+    ++FirstUse[Register + 1];
+  std::partial_sum(FirstUse.begin(), FirstUse.end(), FirstUse.begin());
+  std::vector<uint32_t> Uses(LiveIn.size()), Next(FirstUse);
+  for (auto [Register, At] : LiveIn)
+    Uses[Next[Register]++] = At;
   std::vector<uint32_t> VisitedFor(Plan.block_count, NotPlanned);
   std::vector<uint32_t> Pending;
-  for (auto [Register, At] : LiveIn) {
-    Pending.push_back(At);
+  for (uint32_t Register = 0; Register != RegisterCount; ++Register) {
+    Pending.assign(Uses.begin() + FirstUse[Register],
+                   Uses.begin() + FirstUse[Register + 1]);
+    if (!Pending.empty() && FirstDefinedIn[Register] == NotPlanned)
+      return fail("register " + Twine(Register) +
+                  " is used, but nothing defines it");
     while (!Pending.empty()) {
       uint32_t B = Pending.back();
       Pending.pop_back();
@@ -274,7 +278,7 @@ bool PlanFlowChecks::checkReachingDefinitions() {
       if (B == 0)
         return fail("register " + Twine(Register) +
                     " is used where it may not be defined yet");
-      for (uint32_t Predecessor : Predecessors[B])
+      for (uint32_t Predecessor : predecessorsOf(B))
         if (!IsDefined(Register, Predecessor))
           Pending.push_back(Predecessor);
     }

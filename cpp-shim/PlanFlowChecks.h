@@ -19,8 +19,10 @@ public:
   explicit PlanFlowChecks(const PlanReader &Reader) : PlanReader(Reader) {}
 
   bool check() {
-    return checkControlFlow() && checkPhis() && checkDefinitions() &&
-           checkReachingDefinitions();
+    if (!checkControlFlow())
+      return false;
+    findPredecessors();
+    return checkPhis() && checkDefinitions();
   }
 
 private:
@@ -31,9 +33,20 @@ private:
   /// True if the block at \p Position, which has no successors, ends like an
   /// input block without successors.
   bool endsAsInputDid(uint32_t Position) const;
+  void findPredecessors();
+  llvm::ArrayRef<uint32_t> predecessorsOf(uint32_t Position) const {
+    return llvm::ArrayRef(PredecessorList)
+        .slice(FirstPredecessor[Position],
+               FirstPredecessor[Position + 1] - FirstPredecessor[Position]);
+  }
   bool checkPhis();
+  /// Checks that each use is reached by a definition on every path, and that SSA
+  /// form has one of a register.
   bool checkDefinitions();
-  bool checkReachingDefinitions();
+
+  /// The positions of the predecessors of all blocks, and for each block by
+  /// position where its own begin.
+  std::vector<uint32_t> PredecessorList, FirstPredecessor;
 };
 
 } // namespace oriel

@@ -343,13 +343,9 @@ enum Change {
     Kept,
 }
 
-/// True if at least this many 32-bit data registers are live at once.
-pub(crate) fn has_pressure(snapshot: &Snapshot<'_>, least: u32) -> bool {
-    find_pressure(snapshot, least).0
-}
-
-/// As [`has_pressure`]. Returns also the intervals, if it took them to find out.
-fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
+/// Tells whether at least this many 32-bit data registers are live at once. Returns also the snapshot's
+/// intervals, if it took them to find out.
+pub(crate) fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
     let most = least.checked_sub(1);
     match most.filter(|&most| !exceeds_in_a_block(snapshot, most)) {
         None => (true, None),
