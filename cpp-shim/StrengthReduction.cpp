@@ -29,6 +29,7 @@
 #include "llvm/InitializePasses.h"
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 
 using namespace llvm;
 using namespace oriel;
@@ -149,14 +150,24 @@ unsigned countRegisters(const Loop &L) {
   return Count;
 }
 
-/// True if LLVM may reduce the strength of operations in \p L: there are enough
-/// registers for what it adds, or it may even save some. Functions with stack
-/// objects are left to it, too: ptxas finds that it can hold these in registers
-/// if the accesses' indexes are as the front end wrote them, and then takes many.
-bool mayReduce(const Loop &L) {
+/// True if there are enough registers for what LLVM's pass adds to \p L, or it
+/// may even save some.
+bool maySave(const Loop &L) {
   return countInductionVariables(L) > FewInductionVariables ||
-         countRegisters(L) < FewRegisters ||
-         any_of(instructions(*L.getHeader()->getParent()), IsaPred<AllocaInst>);
+         countRegisters(L) < FewRegisters;
+}
+
+/// Returns the OrielStrengthReduction for the loops of \p F. Functions with stack
+/// objects are left to LLVM: without its pass, ptxas finds that it can hold these
+/// in registers, since the accesses' indexes are as the front end wrote them, and
+/// then takes many.
+uint32_t strengthReductionIn(const Function &F) {
+  if (F.hasOptNone())
+    return ORIEL_STRENGTH_REDUCTION_EVERYWHERE;
+  uint32_t Wanted = oriel_strength_reduction();
+  bool KeepsStack = Wanted == ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES &&
+                    any_of(instructions(F), IsaPred<AllocaInst>);
+  return KeepsStack ? uint32_t(ORIEL_STRENGTH_REDUCTION_EVERYWHERE) : Wanted;
 }
 
 void remarkLeftOut(const Loop &L) {
@@ -180,29 +191,26 @@ public:
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
-    if (isLeftOut(*L))
-      Gate.install(L->getHeader()->getContext());
+    BasicBlock *Header = L->getHeader();
+    // A function may have thousands of loops.
+    if (!InFunction)
+      InFunction = strengthReductionIn(*Header->getParent());
+    if (InFunction == ORIEL_STRENGTH_REDUCTION_NOWHERE ||
+        (InFunction == ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES && !maySave(*L)))
+      Gate.install(Header->getContext());
     return false;
   }
+  /// Called behind the last loop of a function.
   bool doFinalization() override {
+    InFunction.reset();
     // The other pass may not be in the pipeline.
     Gate.remove();
     return false;
   }
 
 private:
-  bool isLeftOut(const Loop &L) {
-    if (L.getHeader()->getParent()->hasOptNone())
-      return false;
-    switch (oriel_strength_reduction()) {
-    case ORIEL_STRENGTH_REDUCTION_EVERYWHERE:
-      return false;
-    case ORIEL_STRENGTH_REDUCTION_NOWHERE:
-      return true;
-    default:
-      return !mayReduce(L);
-    }
-  }
+  /// The OrielStrengthReduction for the function whose loops are being visited.
+  std::optional<uint32_t> InFunction;
 };
 
 class AfterStrengthReduction : public LoopPass {

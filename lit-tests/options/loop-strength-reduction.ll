@@ -120,19 +120,33 @@ exit:
   ret void
 }
 
-define ptx_kernel void @in_registers(ptr %a, i64 %n) {
+; As one_counter, with an array.
+define ptx_kernel void @in_registers(ptr %a, ptr %b, ptr %c, ptr %d, i32 %n) {
 entry:
   %array = alloca [64 x float]
   %ag = addrspacecast ptr %a to ptr addrspace(1)
+  %bg = addrspacecast ptr %b to ptr addrspace(1)
+  %cg = addrspacecast ptr %c to ptr addrspace(1)
+  %dg = addrspacecast ptr %d to ptr addrspace(1)
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %start = zext i32 %tid to i64
+  %count = zext i32 %n to i64
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %p = getelementptr float, ptr addrspace(1) %ag, i64 %i
-  %q = getelementptr float, ptr %array, i64 %i
-  %x = load volatile float, ptr addrspace(1) %p
-  store volatile float %x, ptr %q
+  %at = add i64 %i, %start
+  %pa = getelementptr float, ptr addrspace(1) %ag, i64 %at
+  %pb = getelementptr float, ptr addrspace(1) %bg, i64 %at
+  %pc = getelementptr float, ptr addrspace(1) %cg, i64 %at
+  %pd = getelementptr float, ptr addrspace(1) %dg, i64 %at
+  %pe = getelementptr float, ptr %array, i64 %i
+  %x = load volatile float, ptr addrspace(1) %pa
+  store volatile float %x, ptr addrspace(1) %pb
+  store volatile float %x, ptr addrspace(1) %pc
+  store volatile float %x, ptr addrspace(1) %pd
+  store volatile float %x, ptr %pe
   %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %n
+  %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %exit
 exit:
   ret void
