@@ -75,14 +75,14 @@ private:
 /// LLVM runs the passes on a loop one after the other, on one thread.
 thread_local StrengthReductionGate Gate;
 
-/// The most induction variables of a loop without LLVM's pass. It has to keep
-/// track of each array that the loop walks through: with a counter and one more
-/// by further ones, but of many, as Triton's loops have, it makes fewer.
+/// The most induction variables of a loop that LLVM's pass is left out of. The pass
+/// makes one for each array that the loop walks through: more than a counter and
+/// another, but fewer than loops of Triton have, which advance many pointers.
 constexpr unsigned FewInductionVariables = 2;
 
-/// A loop that takes fewer registers all the time leaves half of the 32 with
-/// which all threads fit on a multiprocessor. Operations of less strength are then
-/// fewer instructions for nothing.
+/// Of the 32 registers with which all threads fit on a multiprocessor, a loop that
+/// takes fewer than these all the time leaves half. There, LLVM's pass costs no
+/// threads and saves instructions.
 constexpr unsigned FewRegisters = 16;
 
 /// The address space of a kernel's parameters.
