@@ -150,11 +150,10 @@ unsigned countRegisters(const Loop &L) {
   return Count;
 }
 
-/// True if there are enough registers for what LLVM's pass adds to \p L, or it
-/// may even save some.
-bool maySave(const Loop &L) {
-  return countInductionVariables(L) > FewInductionVariables ||
-         countRegisters(L) < FewRegisters;
+/// True if LLVM's pass would take registers from \p L of which it has too few.
+bool isCostly(const Loop &L) {
+  return countInductionVariables(L) <= FewInductionVariables &&
+         countRegisters(L) >= FewRegisters;
 }
 
 /// Returns the OrielStrengthReduction for the loops of \p F. Functions with stack
@@ -165,7 +164,7 @@ uint32_t strengthReductionIn(const Function &F) {
   if (F.hasOptNone())
     return ORIEL_STRENGTH_REDUCTION_EVERYWHERE;
   uint32_t Wanted = oriel_strength_reduction();
-  bool KeepsStack = Wanted == ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES &&
+  bool KeepsStack = Wanted == ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY &&
                     any_of(instructions(F), IsaPred<AllocaInst>);
   return KeepsStack ? uint32_t(ORIEL_STRENGTH_REDUCTION_EVERYWHERE) : Wanted;
 }
@@ -196,7 +195,7 @@ public:
     if (!InFunction)
       InFunction = strengthReductionIn(*Header->getParent());
     if (InFunction == ORIEL_STRENGTH_REDUCTION_NOWHERE ||
-        (InFunction == ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES && !maySave(*L)))
+        (InFunction == ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY && isCostly(*L)))
       Gate.install(Header->getContext());
     return false;
   }

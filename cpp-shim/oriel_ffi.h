@@ -71,7 +71,7 @@ int oriel_settings(OrielSettings *settings, OrielSink error);
 /// The loops in which LLVM reduces the strength of operations.
 enum OrielStrengthReduction {
   ORIEL_STRENGTH_REDUCTION_EVERYWHERE = 0,
-  ORIEL_STRENGTH_REDUCTION_WHERE_IT_SAVES = 1,
+  ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY = 1,
   ORIEL_STRENGTH_REDUCTION_NOWHERE = 2,
 };
 

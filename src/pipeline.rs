@@ -357,12 +357,18 @@ pub(crate) fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Optio
     }
 }
 
-/// Returns the liveness of a function as it was imported, if a phase needs no more than that.
-fn live_ranges(function: &Function, snapshot: &Snapshot<'_>, steps: &mut Steps) -> Option<Liveness> {
-    let mut phases = steps.phases.iter();
+/// Returns the liveness of a function as it was imported, if one of these phases needs no more than
+/// that. The snapshot's intervals are given if they are known.
+fn live_ranges(
+    function: &Function,
+    snapshot: &Snapshot<'_>,
+    phases: &[&'static Phase],
+    intervals: Option<LiveIntervals>,
+) -> Option<Liveness> {
+    let mut phases = phases.iter();
     phases.find(|phase| phase.needs.contains(Analyses::LIVE_RANGES))?;
     let analyze = || LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
-    Liveness::of_input(function, steps.intervals.take().unwrap_or_else(analyze))
+    Liveness::of_input(function, intervals.unwrap_or_else(analyze))
 }
 
 /// Runs the phases on a function and judges the result. A change that is taken back leaves the
@@ -387,10 +393,11 @@ fn optimize(
     } else {
         0.0
     };
-    if let Some(liveness) = live_ranges(function, snapshot, steps) {
+    let intervals = steps.intervals.take();
+    let (phases, obstacle) = phases_without_obstacle(function, &steps.phases);
+    if let Some(liveness) = live_ranges(function, snapshot, &phases, intervals) {
         manager.know_live_ranges(liveness);
     }
-    let (phases, obstacle) = phases_without_obstacle(function, &steps.phases);
     let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {

@@ -121,21 +121,21 @@ pub enum MinBlocks {
 pub enum StrengthReduction {
     /// All, as without Oriel.
     Everywhere = 0,
-    /// Those where it may save registers.
-    WhereItSaves = 1,
+    /// All but those where it costs registers that are short.
+    UnlessCostly = 1,
     /// None.
     Nowhere = 2,
 }
 
 impl StrengthReduction {
     /// All values.
-    pub const ALL: [Self; 3] = [Self::Everywhere, Self::WhereItSaves, Self::Nowhere];
+    pub const ALL: [Self; 3] = [Self::Everywhere, Self::UnlessCostly, Self::Nowhere];
 
     /// Returns the value of the option that stands for it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Everywhere => "on",
-            Self::WhereItSaves => "auto",
+            Self::UnlessCostly => "auto",
             Self::Nowhere => "off",
         }
     }
@@ -221,7 +221,7 @@ pub struct Options {
     /// profile's phases run, else [`MinBlocks::Off`].
     pub min_blocks: Option<MinBlocks>,
     /// The loops in which LLVM reduces the strength of operations. None:
-    /// [`StrengthReduction::WhereItSaves`] where the phases of [`Profile::Max`] run, else
+    /// [`StrengthReduction::UnlessCostly`] where the phases of [`Profile::Max`] run, else
     /// [`StrengthReduction::Everywhere`].
     pub strength_reduction: Option<StrengthReduction>,
     /// The register limit for kernels that have none, as `.maxnreg`.
@@ -284,7 +284,7 @@ impl Options {
     /// what is known of it is found by its code behind LLVM's pass.
     pub fn strength_reduction(&self) -> StrengthReduction {
         let default = match (self.mode, &self.phases, self.profile) {
-            (Mode::Optimize, Phases::Profile, Profile::Max) => StrengthReduction::WhereItSaves,
+            (Mode::Optimize, Phases::Profile, Profile::Max) => StrengthReduction::UnlessCostly,
             _ => StrengthReduction::Everywhere,
         };
         match self.mode {
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn llvm_reduces_strength_as_without_oriel_unless_the_phases_of_max_run() {
         for (flags, expected) in [
-            ("", StrengthReduction::WhereItSaves),
+            ("", StrengthReduction::UnlessCostly),
             ("-oriel-loop-strength-reduction=off", StrengthReduction::Nowhere),
             ("-oriel-profile=ptxas", StrengthReduction::Everywhere),
             ("-oriel-phases=GvnCse", StrengthReduction::Everywhere),
@@ -470,7 +470,7 @@ mod tests {
             ("-oriel=analyze", StrengthReduction::Everywhere),
             (
                 "-oriel=analyze -oriel-loop-strength-reduction=auto",
-                StrengthReduction::WhereItSaves,
+                StrengthReduction::UnlessCostly,
             ),
             (
                 "-oriel=off -oriel-loop-strength-reduction=off",

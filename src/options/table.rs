@@ -98,7 +98,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-loop-strength-reduction",
         value: "on|off|auto",
-        help: "Run LLVM's loop strength reduction on all loops, on none, or where it may save registers (default: auto where the phases of profile max run, else on)",
+        help: "Run LLVM's loop strength reduction on all loops, on none, or unless it costs registers that are short (default: auto where the phases of profile max run, else on)",
         apply: |options, value| {
             let allowed = StrengthReduction::ALL.map(|it| (it.name(), it));
             options.strength_reduction = Some(choose(value, &allowed)?);
