@@ -21,7 +21,6 @@
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Operator.h"
@@ -122,16 +121,20 @@ unsigned registersOf(const Value *V) {
   return divideCeil(DL.getTypeSizeInBits(V->getType()).getFixedValue(), 32);
 }
 
-/// Returns about how many registers \p L would take all the time after LLVM's
-/// pass: for what it uses from before it, for what it carries from iteration to
-/// iteration, and for a pointer to each place that it accesses.
-unsigned countRegisters(const Loop &L) {
-  SmallPtrSet<const Value *, 32> Used, Places;
+/// True if \p L would take \p Least registers or more all the time after LLVM's
+/// pass: for what it carries from iteration to iteration, for what it uses from
+/// before it, and for a pointer to each place that it accesses.
+bool takesRegisters(const Loop &L, unsigned Least) {
+  unsigned Count = 0;
+  for (const PHINode &Phi : L.getHeader()->phis())
+    Count += registersOf(&Phi);
+  SmallPtrSet<const Value *, 32> Seen;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block) {
       for (const Value *Operand : I.operand_values())
-        if (isa<Instruction>(Operand) && L.isLoopInvariant(Operand))
-          Used.insert(Operand);
+        if (isa<Instruction>(Operand) && L.isLoopInvariant(Operand) &&
+            Seen.insert(Operand).second)
+          Count += registersOf(Operand);
       const Value *Place = getLoadStorePointerOperand(&I);
       // A constant offset is part of the access.
       while (auto *GEP = dyn_cast_or_null<GEPOperator>(Place)) {
@@ -139,33 +142,30 @@ unsigned countRegisters(const Loop &L) {
           break;
         Place = GEP->getPointerOperand();
       }
-      if (Place && !L.isLoopInvariant(Place))
-        Places.insert(Place);
+      if (Place && !L.isLoopInvariant(Place) && Seen.insert(Place).second)
+        Count += 2;
+      if (Count >= Least)
+        return true;
     }
-  unsigned Count = 2 * Places.size();
-  for (const Value *V : Used)
-    Count += registersOf(V);
-  for (const PHINode &Phi : L.getHeader()->phis())
-    Count += registersOf(&Phi);
-  return Count;
+  return false;
 }
 
 /// True if LLVM's pass would take registers from \p L of which it has too few.
 bool isCostly(const Loop &L) {
   return countInductionVariables(L) <= FewInductionVariables &&
-         countRegisters(L) >= FewRegisters;
+         takesRegisters(L, FewRegisters);
 }
 
 /// Returns the OrielStrengthReduction for the loops of \p F. Functions with stack
 /// objects are left to LLVM: without its pass, ptxas finds that it can hold these
 /// in registers, since the accesses' indexes are as the front end wrote them, and
-/// then takes many.
+/// then takes many. Only objects of the entry block have a constant size.
 uint32_t strengthReductionIn(const Function &F) {
   if (F.hasOptNone())
     return ORIEL_STRENGTH_REDUCTION_EVERYWHERE;
   uint32_t Wanted = oriel_strength_reduction();
   bool KeepsStack = Wanted == ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY &&
-                    any_of(instructions(F), IsaPred<AllocaInst>);
+                    any_of(F.getEntryBlock(), IsaPred<AllocaInst>);
   return KeepsStack ? uint32_t(ORIEL_STRENGTH_REDUCTION_EVERYWHERE) : Wanted;
 }
 

@@ -394,7 +394,7 @@ fn optimize(
         0.0
     };
     let intervals = steps.intervals.take();
-    let (phases, obstacle) = phases_without_obstacle(function, &steps.phases);
+    let (phases, obstacle) = phases_without_obstacle(function, &steps.phases, &mut manager);
     if let Some(liveness) = live_ranges(function, snapshot, &phases, intervals) {
         manager.know_live_ranges(liveness);
     }
@@ -432,6 +432,7 @@ fn optimize(
 fn phases_without_obstacle<'a>(
     function: &Function,
     phases: &'a [&'static Phase],
+    manager: &mut Manager<'_>,
 ) -> (Cow<'a, [&'static Phase]>, Option<Remark>) {
     if phases.is_empty() {
         return (Cow::Borrowed(phases), None);
@@ -441,16 +442,17 @@ fn phases_without_obstacle<'a>(
         return (Cow::Borrowed(&[]), Some(messages::undefined_value(register)));
     }
     // Most phases may move instructions to where registers are in use, or copy such a register there.
-    let Some(user) = asynchronous_register_user(function) else {
+    if manager.asynchronous_registers(function).is_empty() {
         return (Cow::Borrowed(phases), None);
-    };
+    }
     let sparing: Vec<_> = phases
         .iter()
         .copied()
         .filter(|phase| phase.spares_asynchronous_registers)
         .collect();
     let left_out = sparing.len() < phases.len();
-    let remark = left_out.then(|| messages::asynchronous_registers(user, &sparing));
+    let user = asynchronous_register_user(function).filter(|_| left_out);
+    let remark = user.map(|user| messages::asynchronous_registers(user, &sparing));
     (Cow::Owned(sparing), remark)
 }
 

@@ -38,10 +38,12 @@ impl Function {
     fn create(&mut self, new: InstructionBuilder) -> Instruction {
         let instruction = self.instructions.next_key();
         let first_operand = self.slots.len() as u32;
-        let operands = new.results.iter().chain(&new.sources);
         let operand_count = (new.results.len() + new.sources.len()) as u32;
-        for &operand in operands {
-            self.slots.push(SlotData::unlinked(operand, instruction));
+        for (operands, is_result) in [(&new.results[..], true), (&new.sources[..], false)] {
+            for &operand in operands {
+                let slot = self.slots.push(SlotData::unlinked(operand, instruction));
+                self.attach_operand(slot, operand, is_result);
+            }
         }
         self.instructions.push(InstructionData {
             modifiers: new.modifiers,
@@ -61,7 +63,6 @@ impl Function {
             previous: PackedOption::default(),
             next: PackedOption::default(),
         });
-        self.attach_operands(instruction);
         instruction
     }
 
@@ -362,45 +363,49 @@ impl Function {
     }
 
     /// Returns the head of the list that a slot belongs to.
-    fn list_head(&mut self, slot: Slot) -> Option<&mut PackedOption<Slot>> {
-        let SlotData {
-            operand, instruction, ..
-        } = self.slots[slot];
-        let register = &mut self.registers[operand.as_register()?];
-        let data = &self.instructions[instruction];
-        let is_result = slot.index() - (data.first_operand as usize) < usize::from(data.result_count);
-        Some(if is_result {
-            &mut register.definitions
+    /// Returns the first operand in the list of a register's results or sources.
+    fn list_head(&mut self, register: Register, is_result: bool) -> &mut PackedOption<Slot> {
+        let data = &mut self.registers[register];
+        if is_result {
+            &mut data.definitions
         } else {
-            &mut register.uses
-        })
+            &mut data.uses
+        }
+    }
+
+    /// True if a slot is that of a result of its instruction.
+    fn is_result(&self, slot: Slot) -> bool {
+        let data = &self.instructions[self.slots[slot].instruction];
+        slot.index() - (data.first_operand as usize) < usize::from(data.result_count)
     }
 
     fn attach(&mut self, slot: Slot) {
-        if let Some(register) = self.slots[slot].operand.as_register() {
-            self.edits.note_operand(register);
-        }
-        let Some(head) = self.list_head(slot) else { return };
-        let next = std::mem::replace(head, slot.into());
-        self.slots[slot].next = next;
-        self.slots[slot].previous = PackedOption::default();
+        self.attach_operand(slot, self.slots[slot].operand, self.is_result(slot));
+    }
+
+    /// Puts a slot with this operand at the head of its register's list, if it is a register.
+    fn attach_operand(&mut self, slot: Slot, operand: Operand, is_result: bool) {
+        let Some(register) = operand.as_register() else {
+            return;
+        };
+        self.edits.note_operand(register);
+        let next = std::mem::replace(self.list_head(register, is_result), slot.into());
+        let data = &mut self.slots[slot];
+        (data.next, data.previous) = (next, PackedOption::default());
         if let Some(next) = next.expand() {
             self.slots[next].previous = slot.into();
         }
     }
 
     fn detach(&mut self, slot: Slot) {
-        if let Some(register) = self.slots[slot].operand.as_register() {
-            self.edits.note_operand(register);
-        }
+        let Some(register) = self.slots[slot].operand.as_register() else {
+            return;
+        };
+        self.edits.note_operand(register);
         let (previous, next) = (self.slots[slot].previous.take(), self.slots[slot].next.take());
         match previous {
             Some(previous) => self.slots[previous].next = next.into(),
-            None => {
-                if let Some(head) = self.list_head(slot) {
-                    *head = next.into();
-                }
-            }
+            None => *self.list_head(register, self.is_result(slot)) = next.into(),
         }
         if let Some(next) = next {
             self.slots[next].previous = previous.into();

@@ -7,6 +7,9 @@
 use super::PhaseOptions;
 use super::registry::Phase;
 use bitflags::bitflags;
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
+use oriel_ori::analysis::asynchronous_registers;
 use oriel_ori::{ControlFlow, Function, Liveness};
 use std::rc::Rc;
 
@@ -32,6 +35,8 @@ pub(super) struct AnalysisCache {
     liveness: Option<Rc<Liveness>>,
     /// The liveness of the input, while the function equals it.
     of_input: Option<Rc<Liveness>>,
+    /// See [`AnalysisCache::asynchronous_registers`].
+    asynchronous_registers: Option<Rc<EntityBitSet<Register>>>,
     /// True if the function was changed since `liveness` was computed or updated.
     is_liveness_stale: bool,
 }
@@ -40,6 +45,13 @@ impl AnalysisCache {
     /// Takes the liveness of the input, which the function equals.
     pub fn know_live_ranges(&mut self, of_input: Liveness) {
         self.of_input = Some(Rc::new(of_input));
+    }
+
+    /// Returns the [registers that may be in use in the background](asynchronous_registers). Phases
+    /// that run on functions with some leave these alone, and no phase adds one.
+    pub fn asynchronous_registers(&mut self, function: &Function) -> Rc<EntityBitSet<Register>> {
+        let make = || Rc::new(asynchronous_registers(function));
+        Rc::clone(self.asynchronous_registers.get_or_insert_with(make))
     }
 
     /// Computes the wanted analyses that are not known.

@@ -7,6 +7,8 @@ use super::registry::Phase;
 use super::remarks::{Remark, RemarkKind};
 use super::{PhaseOptions, PhaseResult, Statistics};
 use cpu_time::ThreadTime;
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
 use std::rc::Rc;
 
@@ -50,6 +52,11 @@ impl<'a> Manager<'a> {
     /// phases that need [`Analyses::LIVE_RANGES`].
     pub fn know_live_ranges(&mut self, liveness: Liveness) {
         self.analyses.know_live_ranges(liveness);
+    }
+
+    /// Returns the [registers that may be in use in the background](oriel_ori::analysis::asynchronous_registers).
+    pub fn asynchronous_registers(&mut self, function: &Function) -> Rc<EntityBitSet<Register>> {
+        self.analyses.asynchronous_registers(function)
     }
 
     /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, within the
@@ -191,6 +198,11 @@ impl PhaseContext<'_> {
     /// As [`PhaseContext::liveness`], but instructions may have no index.
     pub fn live_ranges(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.live_ranges(function, self.options)
+    }
+
+    /// As [`Manager::asynchronous_registers`].
+    pub fn asynchronous_registers(&mut self, function: &Function) -> Rc<EntityBitSet<Register>> {
+        self.manager.analyses.asynchronous_registers(function)
     }
 
     /// True if the [suite](super::general_optimize) of sub-passes would find nothing in the

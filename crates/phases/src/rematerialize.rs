@@ -91,7 +91,8 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
     let full: Vec<Block> = full.map(|&(block, _)| block).collect();
     let flow = context.control_flow(function);
-    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak);
+    let asynchronous = context.asynchronous_registers(function);
+    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak, &asynchronous);
     let done = recompute_around(function, &flow, &mut search);
     if done.trial.is_empty() {
         return PhaseResult::Unchanged;

@@ -10,6 +10,7 @@ use crate::entity::{
     Block, Constant, EntityRef, Instruction, Location, Opcode, PhysicalRegister, Register, RegisterClass,
     Symbol, Variable, from_one_based,
 };
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The arrays of one machine function.
@@ -91,18 +92,20 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns a name. Bytes that are not UTF-8 are replaced.
-    pub fn string(&self, string: StringRecord) -> std::borrow::Cow<'a, str> {
+    pub fn string(&self, string: StringRecord) -> Cow<'a, str> {
         let start = string.offset as usize;
-        String::from_utf8_lossy(&self.arrays.strings[start..start + string.length as usize])
+        let bytes = &self.arrays.strings[start..start + string.length as usize];
+        // Nearly all names are UTF-8, and this is the faster check.
+        str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 
     /// Returns the function's name.
-    pub fn name(&self) -> std::borrow::Cow<'a, str> {
+    pub fn name(&self) -> Cow<'a, str> {
         self.string(self.function().name)
     }
 
     /// Returns the name of the module that contains the function.
-    pub fn module_name(&self) -> std::borrow::Cow<'a, str> {
+    pub fn module_name(&self) -> Cow<'a, str> {
         self.string(self.function().module)
     }
 
@@ -286,7 +289,7 @@ impl<'a> InstructionRef<'a> {
     }
 
     /// Returns LLVM's name of the opcode.
-    pub fn opcode_name(&self) -> std::borrow::Cow<'a, str> {
+    pub fn opcode_name(&self) -> Cow<'a, str> {
         self.snapshot.string(self.snapshot.opcode(self.opcode()).name)
     }
 

@@ -94,17 +94,21 @@ impl Collection<'_> {
 
 /// True if recomputing it is cheaper than holding it in a register.
 pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
-    let [result] = function.results(definition).iter().collect::<SmallVec<[_; 2]>>()[..] else {
-        return false;
-    };
-    if !result
-        .as_register()
-        .is_some_and(|result| is_data(function, result))
-        || !function.is_removable_if_unused(definition)
-        || function.reads_undefined(definition)
-    {
-        return false;
-    }
+    is_cheap_operation(function, definition)
+        && has_one_result(function, definition)
+        && function.is_removable_if_unused(definition)
+        && !function.reads_undefined(definition)
+}
+
+/// True if the only result of an instruction is a register for data.
+fn has_one_result(function: &Function, definition: Instruction) -> bool {
+    let mut results = function.results(definition).iter();
+    let first = results.next().and_then(|result| result.as_register());
+    first.is_some_and(|result| is_data(function, result)) && results.next().is_none()
+}
+
+/// True if an operation takes less than a register is worth.
+fn is_cheap_operation(function: &Function, definition: Instruction) -> bool {
     match function.operation(definition) {
         // Reading a special register takes long, and an undefined value costs nothing.
         Operation::S2r | Operation::ImplicitDef => false,

@@ -9,7 +9,6 @@ use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
 use oriel_engine::live::SlotIndex;
-use oriel_ori::analysis::asynchronous_registers;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
 use smallvec::SmallVec;
 
@@ -59,7 +58,7 @@ pub(super) struct PlaceSearch<'a> {
     /// The values that stay in registers because others start from them.
     shared: EntityBitSet<Register>,
     /// The registers that may be in use in the background, which no copy touches.
-    asynchronous: EntityBitSet<Register>,
+    asynchronous: &'a EntityBitSet<Register>,
     /// Whether a value may be recomputed in a deeper loop than its definition.
     may_enter_loops: bool,
     /// The blocks that a value stays live into; kept to save allocations.
@@ -79,8 +78,8 @@ impl<'a> PlaceSearch<'a> {
         units: &'a Weights,
         full: Vec<Block>,
         peak: u32,
+        asynchronous: &'a EntityBitSet<Register>,
     ) -> Self {
-        let asynchronous = asynchronous_registers(function);
         let mut is_full = EntityBitSet::with_room(function.block_limit());
         for &block in &full {
             is_full.insert(block);

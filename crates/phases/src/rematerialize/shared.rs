@@ -26,8 +26,11 @@ pub(super) fn shared_operands(
     units: &Weights,
     values: &[Candidate],
 ) -> EntityBitSet<Register> {
-    let operations = count_operations(function, units);
     let mut shared = EntityBitSet::with_room(function.register_limit());
+    if values.is_empty() {
+        return shared;
+    }
+    let operations = count_operations(function, units);
     // How many operations recomputing an operand for all values met so far would take.
     let mut repeated = vec![0_u32; function.register_limit()];
     for value in values {
