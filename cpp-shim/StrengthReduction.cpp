@@ -8,7 +8,8 @@
 /// \file
 /// Two passes around LLVM's loop strength reduction. The first leaves it out on a
 /// loop by what `-opt-bisect-limit` uses, the context's gate for passes that need
-/// not run; the second removes the gate again.
+/// not run; the second removes the gate again, and merges induction variables as
+/// LLVM's pass would have done.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +18,13 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/LoopPass.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Operator.h"
@@ -28,6 +32,9 @@
 #include "llvm/InitializePasses.h"
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #include <optional>
 
 using namespace llvm;
@@ -217,13 +224,39 @@ public:
   static char ID;
   AfterStrengthReduction() : LoopPass(ID) {}
 
+  /// What LLVM's pass requires, and so has been computed.
   void getAnalysisUsage(AnalysisUsage &Usage) const override {
+    Usage.addRequired<DominatorTreeWrapperPass>();
+    Usage.addRequired<ScalarEvolutionWrapperPass>();
+    Usage.addRequired<TargetTransformInfoWrapperPass>();
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
-    if (Gate.remove())
-      remarkLeftOut(*L);
-    return false;
+    if (!Gate.remove())
+      return false;
+    remarkLeftOut(*L);
+    return mergeInductionVariables(*L);
+  }
+
+private:
+  /// Makes induction variables one that always have the same value, such as the
+  /// counters of a loop that LLVM has unrolled. LLVM's pass ends with this.
+  bool mergeInductionVariables(Loop &L) {
+    if (!L.isLoopSimplifyForm())
+      return false;
+    Function &F = *L.getHeader()->getParent();
+    auto &Evolution = getAnalysis<ScalarEvolutionWrapperPass>().getSE();
+    SmallVector<WeakTrackingVH, 4> Dead;
+    SCEVExpander Expander(Evolution, "oriel", /*PreserveLCSSA=*/false);
+    unsigned Merged = Expander.replaceCongruentIVs(
+        &L, &getAnalysis<DominatorTreeWrapperPass>().getDomTree(), Dead,
+        &getAnalysis<TargetTransformInfoWrapperPass>().getTTI(F));
+    Expander.clear();
+    if (!Merged)
+      return false;
+    RecursivelyDeleteTriviallyDeadInstructionsPermissive(Dead);
+    DeleteDeadPHIs(L.getHeader());
+    return true;
   }
 };
 
