@@ -91,7 +91,7 @@ def kernels_of(ptx):
     return found
 
 
-def texts(cubin):
+def machine_code(cubin):
     """A hash of the machine code of each kernel of an ELF file."""
     found = {}
     output = common.run([common.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]).stdout
@@ -102,55 +102,68 @@ def texts(cubin):
     return found
 
 
-def compiled(module, ways, sm, folder, number, most):
-    """Compiles a module each way; what to run of it, with its machine code in the folder."""
-    project, path, of_module, language = module
-    target = of_module if of_module.startswith(sm) else sm
-    program, ptx = ptxas.executable(), {}
+def compiled(path, ways, sm, language):
+    """The PTX of a module by each way; None if LLVM refuses it."""
+    ptx = {}
     for way, flags in ways.items():
-        command = [common.llvm_bin() / "llc", f"-mcpu=sm_{target}", "-mattr=+ptx83", "-O3", path, "-o", "-"]
+        command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", "-mattr=+ptx83", "-O3", path, "-o", "-"]
         command[1:1] = judge.AS_IN_TRITON if language == "Triton" else []
         if flags is not None:
             command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
         try:
             result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:
-            return []
+            return None
         if result.returncode:
-            return []
+            return None
         ptx[way] = ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
-    if len(set(ptx.values())) == 1 or set(judge.EXTERNAL.findall(ptx["llc"])) - judge.KNOWN_TO_PTXAS:
-        return []
-    launches, code = kernels_of(ptx["llc"]), {way: judge.codes(text) for way, text in ptx.items()}
-    launches = {name: launch for name, launch in launches.items() if any(code[way].get(name) != code["llc"].get(name) for way in ways)}
-    if not launches:
-        return []
+    return ptx
+
+
+def assembled(ptx, sm, folder, number):
+    """By each way, what ptxas says of the kernels and hashes of their code, which is kept in the folder; None if ptxas refuses them."""
     figures, machine = {}, {}
     for way, text in ptx.items():
         with tempfile.TemporaryDirectory() as temporary:
             source, cubin = Path(temporary) / "k.ptx", folder / f"{number}.{way}.cubin"
             source.write_text(text)
             try:
-                figures[way] = ptxas.figures(program, source, cubin, target, 0)
+                figures[way] = ptxas.figures(ptxas.executable(), source, cubin, sm, 0)
             except RuntimeError:
-                return []
-            machine[way] = texts(cubin)
+                return None
+            machine[way] = machine_code(cubin)
+    return figures, machine
+
+
+def jobs_of(module, number, ways, arguments):
+    """The kernels of a module that can be launched and whose machine code is not the same each way."""
+    project, path, of_module, language = module
+    sm = of_module if of_module.startswith(arguments.sm) else arguments.sm
+    ptx = compiled(path, ways, sm, language)
+    if ptx is None or len(set(ptx.values())) == 1 or set(judge.EXTERNAL.findall(ptx["llc"])) - judge.KNOWN_TO_PTXAS:
+        return []
+    code = {way: judge.codes(text) for way, text in ptx.items()}
+    launches = kernels_of(ptx["llc"])
+    launches = {name: launch for name, launch in launches.items() if any(code[way].get(name) != code["llc"].get(name) for way in ways)}
+    made = assembled(ptx, sm, arguments.folder, number) if launches else None
+    if made is None:
+        return []
+    figures, machine = made
+    shared = DYNAMIC_SHARED_OF_TRITON if language == "Triton" else DYNAMIC_SHARED
     jobs, seen = [], set()
     for name, launch in launches.items():
         of_kernel = {way: machine[way].get(name) for way in ways}
         same = {way: next(other for other in ways if of_kernel[other] == of_kernel[way]) for way in ways}
-        if None in of_kernel.values() or len(set(same.values())) == 1 or of_kernel["llc"] in seen or len(jobs) == most:
+        if None in of_kernel.values() or len(set(same.values())) == 1 or of_kernel["llc"] in seen or len(jobs) == arguments.of_module:
             continue
         seen.add(of_kernel["llc"])
-        registers = {way: figures[way][name]["registers"] for way in ways}
-        spilled = {way: figures[way][name].get("spill_store_bytes", 0) for way in ways}
         jobs.append({"project": project, "module": path.name, "language": language, "kernel": name, "number": number, **launch})
-        shared = DYNAMIC_SHARED_OF_TRITON if language == "Triton" else DYNAMIC_SHARED
-        shared = shared if ".extern .shared" in ptx["llc"] else 0
-        jobs[-1].update(same=same, registers=registers, spilled=spilled, shared=shared)
-    if not jobs:
-        for way in ways:
-            (folder / f"{number}.{way}.cubin").unlink()
+        jobs[-1].update(
+            same=same,
+            registers={way: figures[way][name]["registers"] for way in ways},
+            spilled={way: figures[way][name].get("spill_store_bytes", 0) for way in ways},
+            shared=shared if ".extern .shared" in ptx["llc"] else 0,
+        )
     return jobs
 
 
@@ -161,7 +174,7 @@ def prepare(arguments):
     found = [module for module in judge.modules(arguments) if module[3] != "Triton" or module[2].startswith(arguments.sm)]
 
     def one(numbered):
-        return compiled(numbered[1], ways, arguments.sm, arguments.folder, numbered[0], arguments.of_module)
+        return jobs_of(numbered[1], numbered[0], ways, arguments)
 
     jobs, of_project = [], collections.Counter()
     for of_module in common.parallel("prepare", one, enumerate(found)):
