@@ -479,7 +479,7 @@ fn compare_with_host(
     Ok(())
 }
 
-/// Writes buffers to files, if requested.
+/// Writes buffers to files of a folder, which is created, if requested.
 fn dump<'a>(
     arguments: &ExecArguments,
     prefix: &str,
@@ -488,6 +488,7 @@ fn dump<'a>(
     let Some(folder) = &arguments.dump else {
         return Ok(());
     };
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for buffer in buffers {
         let path = folder.join(format!("{prefix}.{}.bin", buffer.name));
         std::fs::write(&path, &buffer.bytes).map_err(|error| format!("{}: {error}", path.display()))?;
