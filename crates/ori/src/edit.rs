@@ -362,7 +362,6 @@ impl Function {
         }
     }
 
-    /// Returns the head of the list that a slot belongs to.
     /// Returns the first operand in the list of a register's results or sources.
     fn list_head(&mut self, register: Register, is_result: bool) -> &mut PackedOption<Slot> {
         let data = &mut self.registers[register];
