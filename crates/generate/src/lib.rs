@@ -212,6 +212,6 @@ mod tests {
     const PINNED: [u64; 3] = [
         0x2df6_b1c6_6481_4140,
         0x0629_9b73_536d_3d76,
-        0x4dcc_3064_0a5f_15ff,
+        0x8045_d059_a83d_cec1,
     ];
 }

@@ -12,7 +12,8 @@
 //! - a divisor is odd and positive, a shift amount is masked;
 //! - a float is clamped before it is converted to an integer, and a NaN becomes zero before it is
 //!   stored, as the bits of a NaN are not defined;
-//! - loops of structured shapes run at most `MAX_TRIPS` times each time they are entered; in other
+//! - loops of structured shapes run at most `MAX_TRIPS` times each time they are entered, and store
+//!   where an index says that always has the value of their counter; in other
 //!   shapes, all backward edges in the layout together are taken at most `FUEL` times.
 //!
 //! With [`Options::all_operations`], threads cooperate, and blocks need a power of two of threads,
@@ -261,11 +262,13 @@ impl<W: Write> Writer<'_, W> {
             })?;
         }
         if let Some((latch, _)) = self.loops.headers[block] {
-            write!(self.out, "  %count.{block} = phi i32")?;
-            self.incoming(block, |_, predecessor| match predecessor == latch {
-                true => format!("%next.{block}"),
-                false => "0".to_owned(),
-            })?;
+            for (counter, next) in [("count", "next"), ("index", "index.next")] {
+                write!(self.out, "  %{counter}.{block} = phi i32")?;
+                self.incoming(block, |_, predecessor| match predecessor == latch {
+                    true => format!("%{next}.{block}"),
+                    false => "0".to_owned(),
+                })?;
+            }
         }
         self.early_phis(block)?;
         if self.loops.needs_fuel && block != function.graph.entry() {

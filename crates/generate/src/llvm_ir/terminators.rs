@@ -38,13 +38,23 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// Branches back as long as the count and the program's own condition allow.
+    /// Branches back as long as the count and the program's own condition allow. Stores at an index, which
+    /// loop strength reduction would make a pointer.
     fn latch(&mut self, header: Block, exit: Block, condition: Use) -> io::Result<()> {
         let (_, trips) = self.loops.headers[header].expect("the latch of a loop knows its header");
         self.line(format_args!("%next.{header} = add i32 %count.{header}, 1"))?;
         self.line(format_args!(
             "%more.{header} = icmp slt i32 %next.{header}, {trips}"
         ))?;
+        let (offset, address) = (self.temporary(), self.temporary());
+        self.line(format_args!("%t{offset} = shl i32 %index.{header}, 2"))?;
+        self.line(format_args!(
+            "%t{address} = getelementptr i8, ptr addrspace(1) %own.out, i32 %t{offset}"
+        ))?;
+        self.line(format_args!(
+            "store i32 %next.{header}, ptr addrspace(1) %t{address}, align 4"
+        ))?;
+        self.line(format_args!("%index.next.{header} = add i32 %index.{header}, 1"))?;
         let condition = text(condition, Type::I1);
         self.line(format_args!(
             "%again.{header} = and i1 %more.{header}, {condition}"
