@@ -35,7 +35,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::graph::{CountedLoop, Graph};
-use super::index::{Block, Table};
+use super::index::{Block, Entity, Table};
 use super::model::{Function, Operation, Space, Special};
 use super::options::Options;
 use operands::{name, text};
@@ -232,6 +232,12 @@ impl Loops {
     }
 }
 
+/// True if a counted loop also has an index, which always has the value of its counter. That takes more
+/// instructions than were asked for.
+fn has_index(header: Block) -> bool {
+    header.index().is_multiple_of(2)
+}
+
 struct Writer<'a, W> {
     out: &'a mut W,
     function: &'a Function,
@@ -262,7 +268,8 @@ impl<W: Write> Writer<'_, W> {
             })?;
         }
         if let Some((latch, _)) = self.loops.headers[block] {
-            for (counter, next) in [("count", "next"), ("index", "index.next")] {
+            let counters = [("count", "next"), ("index", "index.next")];
+            for (counter, next) in &counters[..1 + usize::from(has_index(block))] {
                 write!(self.out, "  %{counter}.{block} = phi i32")?;
                 self.incoming(block, |_, predecessor| match predecessor == latch {
                     true => format!("%{next}.{block}"),

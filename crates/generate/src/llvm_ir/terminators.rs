@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::Writer;
 use super::operands::text;
+use super::{Writer, has_index};
 use crate::graph::{Otherwise, Terminator};
 use crate::index::Block;
 use crate::model::{Type, Use};
@@ -38,14 +38,28 @@ impl<W: Write> Writer<'_, W> {
         }
     }
 
-    /// Branches back as long as the count and the program's own condition allow. Stores at an index, which
-    /// loop strength reduction would make a pointer.
+    /// Branches back as long as the count and the program's own condition allow.
     fn latch(&mut self, header: Block, exit: Block, condition: Use) -> io::Result<()> {
         let (_, trips) = self.loops.headers[header].expect("the latch of a loop knows its header");
         self.line(format_args!("%next.{header} = add i32 %count.{header}, 1"))?;
         self.line(format_args!(
             "%more.{header} = icmp slt i32 %next.{header}, {trips}"
         ))?;
+        if has_index(header) {
+            self.advance_index(header)?;
+        }
+        let condition = text(condition, Type::I1);
+        self.line(format_args!(
+            "%again.{header} = and i1 %more.{header}, {condition}"
+        ))?;
+        self.line(format_args!(
+            "br i1 %again.{header}, label %b{header}, label %b{exit}"
+        ))
+    }
+
+    /// Stores where a loop's index says, which loop strength reduction would make a pointer, and advances
+    /// it.
+    fn advance_index(&mut self, header: Block) -> io::Result<()> {
         let (offset, address) = (self.temporary(), self.temporary());
         self.line(format_args!("%t{offset} = shl i32 %index.{header}, 2"))?;
         self.line(format_args!(
@@ -55,13 +69,7 @@ impl<W: Write> Writer<'_, W> {
             "store i32 %next.{header}, ptr addrspace(1) %t{address}, align 4"
         ))?;
         self.line(format_args!("%index.next.{header} = add i32 %index.{header}, 1"))?;
-        let condition = text(condition, Type::I1);
-        self.line(format_args!(
-            "%again.{header} = and i1 %more.{header}, {condition}"
-        ))?;
-        self.line(format_args!(
-            "br i1 %again.{header}, label %b{header}, label %b{exit}"
-        ))
+        Ok(())
     }
 
     /// A branch that cannot go back without fuel.
