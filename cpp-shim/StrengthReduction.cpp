@@ -239,7 +239,7 @@ public:
   }
 
 private:
-  /// Makes induction variables one that always have the same value, such as the
+  /// Merges induction variables that always have the same value, such as the
   /// counters of a loop that LLVM has unrolled. LLVM's pass ends with this.
   bool mergeInductionVariables(Loop &L) {
     if (!L.isLoopSimplifyForm())

@@ -14,21 +14,21 @@ FILLS = ("integers", "numbers")
 # The driver's number of the attribute that allows a kernel more than 48 KB.
 MOST_DYNAMIC_SHARED = 8
 
-# The two kernels that fill memory and sum it up. Both take (address, number of 32-bit words, seed or kind, address of the sum).
+# A kernel that fills memory in one of the ways of FILLS, and one that adds up its words, each mixed with its place.
 HELPERS = """
 .version 8.0
 .target sm_75
 .address_size 64
-.visible .entry fill(.param .u64 at, .param .u64 words, .param .u32 kind, .param .u32 seed)
+.visible .entry fill(.param .u64 at, .param .u64 words, .param .u32 kind)
 {
     .reg .pred %p<3>; .reg .b32 %r<20>; .reg .b64 %d<8>;
-    ld.param.u64 %d1, [at]; ld.param.u64 %d2, [words]; ld.param.u32 %r1, [kind]; ld.param.u32 %r2, [seed];
+    ld.param.u64 %d1, [at]; ld.param.u64 %d2, [words]; ld.param.u32 %r1, [kind];
     mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mov.u32 %r6, %nctaid.x;
     mad.lo.u32 %r7, %r3, %r4, %r5; mul.lo.u32 %r8, %r4, %r6; cvt.u64.u32 %d3, %r7; cvt.u64.u32 %d4, %r8;
     setp.ne.u32 %p2, %r1, 0;
 loop:
     setp.ge.u64 %p1, %d3, %d2; @%p1 bra done;
-    cvt.u32.u64 %r9, %d3; add.u32 %r9, %r9, %r2; mul.lo.u32 %r9, %r9, 0x9e3779b1; shr.u32 %r10, %r9, 15; xor.b32 %r9, %r9, %r10;
+    cvt.u32.u64 %r9, %d3; add.u32 %r9, %r9, 1; mul.lo.u32 %r9, %r9, 0x9e3779b1; shr.u32 %r10, %r9, 15; xor.b32 %r9, %r9, %r10;
     mul.lo.u32 %r9, %r9, 0x85ebca77; shr.u32 %r10, %r9, 13; xor.b32 %r9, %r9, %r10;
     and.b32 %r11, %r9, 63; and.b32 %r12, %r9, 0x007f00ff; or.b32 %r12, %r12, 0x3f803c00; selp.b32 %r13, %r12, %r11, %p2;
     shl.b64 %d5, %d3, 2; add.u64 %d5, %d5, %d1; st.global.u32 [%d5], %r13; add.u64 %d3, %d3, %d4; bra loop;
@@ -61,7 +61,7 @@ def pointers_of(parameters):
 
 
 class Gpu:
-    """A context of the driver, with a buffer for each parameter that is a pointer."""
+    """A context of the driver, with a buffer for each pointer. `running` is the way that runs, for messages."""
 
     def __init__(self, folder):
         self.folder, self.running = folder, "llc"
@@ -76,7 +76,7 @@ class Gpu:
         self.begin, self.end = ctypes.c_void_p(), ctypes.c_void_p()
         for event in (self.begin, self.end):
             self.call("cuEventCreate", ctypes.byref(event), 0)
-        helpers = self.module((folder / "helpers.ptx").read_bytes() + b"\0")
+        helpers = self.module(HELPERS.encode() + b"\0")
         self.fill, self.sum = self.function(helpers, "fill"), self.function(helpers, "sum")
 
     def call(self, name, *parameters):
@@ -103,7 +103,7 @@ class Gpu:
     def begin_from(self, pointers, fill):
         """Fills the buffers."""
         words = ctypes.c_uint64(BUFFER_BYTES // 4 * pointers)
-        values = [self.arena, words, ctypes.c_uint32(FILLS.index(fill)), ctypes.c_uint32(1)]
+        values = [self.arena, words, ctypes.c_uint32(FILLS.index(fill))]
         self.launch(self.fill, (2112, 1, 1), (256, 1, 1), values)
 
     def checksum(self, pointers):

@@ -84,10 +84,8 @@ def codes(ptx):
     return found
 
 
-def measure(module, way, flags, arguments):
-    """The figures of every kernel of a module compiled one way, or what failed."""
-    project, path, sm, language = module
-    sm = arguments.only_sm or sm
+def compiled(path, sm, language, flags):
+    """The PTX of a module, by llc alone if `flags` is None, else with Oriel; None if LLVM refuses the module or takes too long."""
     version = 87 if int(re.sub(r"\D", "", sm)) > 101 else 86
     command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", f"-mattr=+ptx{version}", "-O3", path, "-o", "-"]
     if language == "Triton":
@@ -96,13 +94,25 @@ def measure(module, way, flags, arguments):
         command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        if result.returncode:
-            return None
-        ptx = ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
-        found = judged(ptx, sm, arguments.limits, arguments.cache)
-    except (RuntimeError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
         return None
-    counts, code = common.count_ptx_instructions(result.stdout), codes(result.stdout)
+    if result.returncode:
+        return None
+    return ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
+
+
+def measure(module, way, flags, arguments):
+    """The figures of every kernel of a module compiled one way, or None."""
+    project, path, sm, language = module
+    sm = arguments.only_sm or sm
+    ptx = compiled(path, sm, language, flags)
+    try:
+        found = judged(ptx, sm, arguments.limits, arguments.cache) if ptx else None
+    except RuntimeError:
+        found = None
+    if found is None:
+        return None
+    counts, code = common.count_ptx_instructions(ptx), codes(ptx)
     number = int(sm.rstrip("af"))
     kernels = {}
     for name, free in found[0].items():

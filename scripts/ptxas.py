@@ -1,5 +1,6 @@
 """ptxas: where it is, what it makes of PTX, and how long that takes."""
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -55,14 +56,23 @@ def assemble(program, ptx, cubin, sm, limit=0):
     return {function: [values.get(name, 0) for name in names] for function, values in found.items()}
 
 
+def code_sections(cubin):
+    """Offset and size in bytes of each function's section of code."""
+    command = [common.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]
+    section = r"\.text\.([\w$]+)\s+PROGBITS\s+\S+\s+([0-9a-f]+)\s+([0-9a-f]+)"
+    return {name: (int(offset, 16), int(size, 16)) for name, offset, size in re.findall(section, common.run(command).stdout)}
+
+
 def code_sizes(cubin):
     """Bytes of each function's section of code; an instruction has sixteen."""
-    command = [common.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]
-    sizes = {}
-    for line in common.run(command).stdout.splitlines():
-        if match := re.search(r"\.text\.([\w$]+)\s+PROGBITS\s+\S+\s+\S+\s+([0-9a-f]+)", line):
-            sizes[match.group(1)] = int(match.group(2), 16)
-    return sizes
+    return {name: size for name, (_, size) in code_sections(cubin).items()}
+
+
+def code_hashes(cubin):
+    """A hash of each function's machine code."""
+    data = Path(cubin).read_bytes()
+    sections = code_sections(cubin).items()
+    return {name: hashlib.sha256(data[offset : offset + size]).hexdigest() for name, (offset, size) in sections}
 
 
 def seconds(program, ptx, cubin, sm):

@@ -20,11 +20,9 @@ turns, each from the same memory. --launches takes the launches that an earlier 
 import argparse
 import collections
 import concurrent.futures
-import hashlib
 import json
 import math
 import re
-import shlex
 import statistics
 import subprocess
 import sys
@@ -47,8 +45,8 @@ ROUNDS = 25
 def fields(name, body):
     """The fields of a struct by what the kernel loads: offset, bytes, whether it is a pointer."""
     found = []
-    for vector, bits, registers, offset in re.findall(
-        rf"ld\.param(\.v\d)?\.[busf](\d+)\s+({{[^}}]*}}|%\w+), \[{re.escape(name)}(?:\+(\d+))?\]", body
+    for bits, registers, offset in re.findall(
+        rf"ld\.param(?:\.v\d)?\.[busf](\d+)\s+({{[^}}]*}}|%\w+), \[{re.escape(name)}(?:\+(\d+))?\]", body
     ):
         for number, register in enumerate(re.findall(r"%\w+", registers)):
             pointer = bits == "64" and re.search(rf"cvta\.to\.global\.u64\s+%\w+, {re.escape(register)};", body)
@@ -72,7 +70,7 @@ def parameters(header, body):
 
 
 def kernels_of(ptx):
-    """What must be known to launch each kernel of a PTX text: parameters, threads a block, which coordinates it asks for."""
+    """How to launch each kernel of a PTX text: its parameters, and a block and a grid of as many dimensions as it asks for."""
     found = {}
     for kernel in re.finditer(r"^[.\w ]*\.entry ([\w$.]+)\((.*?)\)(.*?)^\{(.*?)^\}", ptx, re.DOTALL | re.MULTILINE):
         name, header, bounds, body = kernel.groups()
@@ -91,35 +89,6 @@ def kernels_of(ptx):
     return found
 
 
-def machine_code(cubin):
-    """A hash of the machine code of each kernel of an ELF file."""
-    found = {}
-    output = common.run([common.llvm_bin() / "llvm-readelf", "-S", "-W", cubin]).stdout
-    data = Path(cubin).read_bytes()
-    for match in re.finditer(r"\.text\.([\w$.]+)\s+PROGBITS\s+\S+\s+([0-9a-f]+)\s+([0-9a-f]+)", output):
-        offset, size = int(match.group(2), 16), int(match.group(3), 16)
-        found[match.group(1)] = hashlib.sha256(data[offset : offset + size]).hexdigest()
-    return found
-
-
-def compiled(path, ways, sm, language):
-    """The PTX of a module by each way; None if LLVM refuses it."""
-    ptx = {}
-    for way, flags in ways.items():
-        command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", "-mattr=+ptx83", "-O3", path, "-o", "-"]
-        command[1:1] = judge.AS_IN_TRITON if language == "Triton" else []
-        if flags is not None:
-            command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
-        try:
-            result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        except subprocess.TimeoutExpired:
-            return None
-        if result.returncode:
-            return None
-        ptx[way] = ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
-    return ptx
-
-
 def assembled(ptx, sm, folder, number):
     """By each way, what ptxas says of the kernels and hashes of their code, which is kept in the folder; None if ptxas refuses them."""
     figures, machine = {}, {}
@@ -131,7 +100,7 @@ def assembled(ptx, sm, folder, number):
                 figures[way] = ptxas.figures(ptxas.executable(), source, cubin, sm, 0)
             except RuntimeError:
                 return None
-            machine[way] = machine_code(cubin)
+            machine[way] = ptxas.code_hashes(cubin)
     return figures, machine
 
 
@@ -139,8 +108,8 @@ def jobs_of(module, number, ways, arguments):
     """The kernels of a module that can be launched and whose machine code is not the same each way."""
     project, path, of_module, language = module
     sm = of_module if of_module.startswith(arguments.sm) else arguments.sm
-    ptx = compiled(path, ways, sm, language)
-    if ptx is None or len(set(ptx.values())) == 1 or set(judge.EXTERNAL.findall(ptx["llc"])) - judge.KNOWN_TO_PTXAS:
+    ptx = {way: judge.compiled(path, sm, language, flags) for way, flags in ways.items()}
+    if None in ptx.values() or len(set(ptx.values())) == 1 or set(judge.EXTERNAL.findall(ptx["llc"])) - judge.KNOWN_TO_PTXAS:
         return []
     code = {way: judge.codes(text) for way, text in ptx.items()}
     launches = kernels_of(ptx["llc"])
@@ -186,7 +155,6 @@ def prepare(arguments):
     for path in arguments.folder.glob("*.cubin"):
         if path.name not in used:
             path.unlink()
-    (arguments.folder / "helpers.ptx").write_text(gpu.HELPERS)
     (arguments.folder / "jobs.json").write_text(json.dumps({"ways": list(ways), "jobs": jobs}))
     print(f"{len(jobs)} kernels of {len(of_project)} projects differ")
 
@@ -232,30 +200,30 @@ def measured(device, job):
 
 
 def worker(folder):
-    """Answers jobs on standard input, a line each, until one faults."""
+    """Answers jobs on standard input, a line each, until one faults. A job whose time is known is measured, others are tried."""
     device = gpu.Gpu(folder)
     print("ready", flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            found = (measured if job["measure"] else tried)(device, job)
+            found = (measured if "microseconds" in job else tried)(device, job)
         except RuntimeError as error:
             print(json.dumps({"error": f"{device.running}: {error}"}), flush=True)
             return
         print(json.dumps(found), flush=True)
 
 
-def launch_of(worker_, job):
-    """The launch that a kernel is measured with; None where none was found."""
+def launch_of(process, job):
+    """The job with the launch that it is measured with; None where none was found."""
     best = None
     for fill in gpu.FILLS:
         for integer in INTEGERS:
-            attempt = {**job, "integer": integer, "fill": fill, "measure": False}
-            took = worker_.ask(attempt, 2).get("microseconds")
+            attempt = {**job, "integer": integer, "fill": fill}
+            took = process.ask(attempt, 2).get("microseconds")
             if took is None or took > LONG:
                 break
             if best is None or took > best["microseconds"]:
-                best = {**attempt, "microseconds": took, "measure": True}
+                best = {**attempt, "microseconds": took}
             if took >= SHORT:
                 return best
         if best:
@@ -284,7 +252,7 @@ def run(arguments):
     keys, known = ("project", "module", "kernel"), {}
     if arguments.launches:
         for row in json.loads(arguments.launches.read_text())["rows"]:
-            known[tuple(row[key] for key in keys)] = {key: row[key] for key in ("integer", "fill", "microseconds", "measure")}
+            known[tuple(row[key] for key in keys)] = {key: row[key] for key in ("integer", "fill", "microseconds")}
     found = [(job, known.get(tuple(job[key] for key in keys))) for job in jobs]
     launches = [{**job, **launch} for job, launch in found if launch]
     launches += searched([job for job, launch in found if not launch], arguments, start)

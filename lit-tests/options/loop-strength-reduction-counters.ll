@@ -1,5 +1,5 @@
-; LLVM's loop strength reduction makes induction variables one that always have the same value. Where it is left out, that
-; is still done: a loop that LLVM has unrolled counts its rounds beside its index.
+; LLVM's loop strength reduction merges induction variables that always have the same value, such as the index of an unrolled
+; loop and the counter of its rounds. Where the pass is left out, Oriel merges them.
 
 ; RUN: %llc -pass-remarks-analysis=oriel %s -o - 2> %t.remarks | FileCheck %s
 ; RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks

@@ -12,9 +12,11 @@
 //! - a divisor is odd and positive, a shift amount is masked;
 //! - a float is clamped before it is converted to an integer, and a NaN becomes zero before it is
 //!   stored, as the bits of a NaN are not defined;
-//! - loops of structured shapes run at most `MAX_TRIPS` times each time they are entered, and store
-//!   where an index says that always has the value of their counter; in other
+//! - loops of structured shapes run at most `MAX_TRIPS` times each time they are entered; in other
 //!   shapes, all backward edges in the layout together are taken at most `FUEL` times.
+//!
+//! Every second loop of a structured shape has an index beside its counter. Both always have the same
+//! value.
 //!
 //! With [`Options::all_operations`], threads cooperate, and blocks need a power of two of threads,
 //! at least 32. With [`Options::assembly`], they must have 64 threads; the kernels' results then
@@ -232,8 +234,8 @@ impl Loops {
     }
 }
 
-/// True if a counted loop also has an index, which always has the value of its counter. That takes more
-/// instructions than were asked for.
+/// True if a counted loop has an index beside its counter. Not all have one: it takes instructions that
+/// nobody asked for.
 fn has_index(header: Block) -> bool {
     header.index().is_multiple_of(2)
 }
@@ -268,13 +270,9 @@ impl<W: Write> Writer<'_, W> {
             })?;
         }
         if let Some((latch, _)) = self.loops.headers[block] {
-            let counters = [("count", "next"), ("index", "index.next")];
-            for (counter, next) in &counters[..1 + usize::from(has_index(block))] {
-                write!(self.out, "  %{counter}.{block} = phi i32")?;
-                self.incoming(block, |_, predecessor| match predecessor == latch {
-                    true => format!("%{next}.{block}"),
-                    false => "0".to_owned(),
-                })?;
+            self.counter(block, latch, "count", "next")?;
+            if has_index(block) {
+                self.counter(block, latch, "index", "index.next")?;
             }
         }
         self.early_phis(block)?;
@@ -301,6 +299,15 @@ impl<W: Write> Writer<'_, W> {
             self.early_latch(block)?;
         }
         self.terminator(block)
+    }
+
+    /// Writes a PHI that begins with 0 and continues with `next`.
+    fn counter(&mut self, header: Block, latch: Block, name: &str, next: &str) -> io::Result<()> {
+        write!(self.out, "  %{name}.{header} = phi i32")?;
+        self.incoming(header, |_, predecessor| match predecessor == latch {
+            true => format!("%{next}.{header}"),
+            false => "0".to_owned(),
+        })
     }
 
     /// Writes the operands of a PHI; LLVM requires one for each edge.

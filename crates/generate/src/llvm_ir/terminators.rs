@@ -57,8 +57,8 @@ impl<W: Write> Writer<'_, W> {
         ))
     }
 
-    /// Stores where a loop's index says, which loop strength reduction would make a pointer, and advances
-    /// it.
+    /// Stores at a place that a loop's index gives, and advances the index. LLVM's loop strength reduction
+    /// makes a pointer of it.
     fn advance_index(&mut self, header: Block) -> io::Result<()> {
         let (offset, address) = (self.temporary(), self.temporary());
         self.line(format_args!("%t{offset} = shl i32 %index.{header}, 2"))?;
@@ -68,8 +68,7 @@ impl<W: Write> Writer<'_, W> {
         self.line(format_args!(
             "store i32 %next.{header}, ptr addrspace(1) %t{address}, align 4"
         ))?;
-        self.line(format_args!("%index.next.{header} = add i32 %index.{header}, 1"))?;
-        Ok(())
+        self.line(format_args!("%index.next.{header} = add i32 %index.{header}, 1"))
     }
 
     /// A branch that cannot go back without fuel.
