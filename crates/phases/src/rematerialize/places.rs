@@ -57,8 +57,9 @@ pub(super) struct PlaceSearch<'a> {
     ends: Vec<SlotIndex>,
     /// The values that stay in registers because others start from them.
     shared: EntityBitSet<Register>,
-    /// The registers that may be in use in the background, which no copy touches.
-    asynchronous: &'a EntityBitSet<Register>,
+    /// The registers that may be in use in the background, which no copy touches, if there are any:
+    /// whether a bit set is empty takes a look at all of its words.
+    asynchronous: Option<&'a EntityBitSet<Register>>,
     /// Whether a value may be recomputed in a deeper loop than its definition.
     may_enter_loops: bool,
     /// The blocks that a value stays live into; kept to save allocations.
@@ -89,6 +90,7 @@ impl<'a> PlaceSearch<'a> {
             starts.is_sorted() && ends.is_sorted(),
             "blocks come in the order of the layout"
         );
+        let asynchronous = (!asynchronous.is_empty()).then_some(asynchronous);
         Self {
             flow,
             liveness,
@@ -99,7 +101,7 @@ impl<'a> PlaceSearch<'a> {
             ends,
             shared: EntityBitSet::with_room(function.register_limit()),
             // ptxas unrolls a small loop with `wgmma`, but not with a copy in it.
-            may_enter_loops: asynchronous.is_empty() || peak > MOST_REGISTERS,
+            may_enter_loops: asynchronous.is_none() || peak > MOST_REGISTERS,
             asynchronous,
             stays: ScratchSet::with_room(function.block_limit()),
             constant_counts: SecondaryMap::new(),
@@ -164,11 +166,12 @@ impl<'a> PlaceSearch<'a> {
     /// True if recomputing an instruction is cheaper than holding its result in a register, and touches
     /// no register that may be in use in the background.
     pub fn is_cheap(&self, function: &Function, definition: Instruction) -> bool {
-        let is_in_use = |register| self.asynchronous.contains(register);
-        is_cheap(function, definition)
-            && (self.asynchronous.is_empty()
-                || !(function.result_registers(definition).any(is_in_use)
-                    || distinct_sources(function, definition).into_iter().any(is_in_use)))
+        let touches = |asynchronous: &EntityBitSet<Register>| {
+            let sources = distinct_sources(function, definition);
+            let mut registers = function.result_registers(definition).chain(sources);
+            registers.any(|register| asynchronous.contains(register))
+        };
+        is_cheap(function, definition) && !self.asynchronous.is_some_and(touches)
     }
 
     /// Returns the uses of a value outside its block; none if it has an unusual use.
