@@ -203,13 +203,14 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
   bool IsPlain = !Desc.mayLoad() && !Desc.mayStore() && !Desc.isCall() &&
                  !Desc.isTerminator() &&
                  (!Desc.hasUnmodeledSideEffects() || IsCarry());
-  if (IsPlain &&
-      Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE)
-    return IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT;
-
-  // Operations between threads take numbers that PTX prints unchanged.
   bool IsNumber =
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE;
+  // LLVM puts other kinds there, too: the divisor of FDIV32ri is a register.
+  if (IsPlain && IsNumber &&
+      (IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT))
+    return true;
+
+  // Operations between threads take numbers that PTX prints unchanged.
   if (IsNumber && IsImmediate && Desc.isConvergent() && !Desc.isCall())
     return true;
   if (std::optional<bool> Fits = fitsMemoryAccess(OperandNumber, Desc, Operand))
