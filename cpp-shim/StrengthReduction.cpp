@@ -235,7 +235,9 @@ public:
     if (!Gate.remove())
       return false;
     remarkLeftOut(*L);
-    return mergeInductionVariables(*L);
+    // The host's gate has not been asked about LLVM's pass, but is about this one:
+    // -opt-bisect-limit counts one or the other.
+    return !skipLoop(L) && mergeInductionVariables(*L);
   }
 
 private:

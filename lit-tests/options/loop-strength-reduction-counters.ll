@@ -4,6 +4,15 @@
 ; RUN: %llc -pass-remarks-analysis=oriel %s -o - 2> %t.remarks | FileCheck %s
 ; RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
 ; RUN: %llc -oriel-loop-strength-reduction=off %s -o - | FileCheck %s
+
+; LLVM's bisection counts this instead of LLVM's pass, and can leave it out.
+; RUN: %llc-plain -opt-bisect-limit=0 %s -o %t.none.ptx 2> /dev/null
+; RUN: %llc -opt-bisect-limit=0 %s -o - 2> %t.bisect | diff %t.none.ptx -
+; RUN: FileCheck %s --check-prefix=BISECT --input-file=%t.bisect
+; RUN: %llc -opt-bisect-limit=-1 %s -o - 2> /dev/null | FileCheck %s
+; BISECT-NOT: Loop Strength Reduction
+; BISECT: BISECT: NOT running pass ({{[0-9]+}}) Oriel (after loop strength reduction) on loop
+
 ; REMARK: remark: {{.*}} LLVM's loop strength reduction is left out
 
 ; CHECK: Loop Header
