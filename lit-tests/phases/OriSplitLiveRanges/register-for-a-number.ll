@@ -1,7 +1,7 @@
 ; LLVM puts the divisor of FDIV32ri into a register, where its own description of the opcode has a number. The constant can be
 ; loaded again all the same. (LLVM's machine verifier refuses this function as LLVM makes it.)
 
-; RUN: %llc -oriel-phases=OriSplitLiveRanges -oriel-register-budget=6 %s -o %t.ptx 2>&1 | FileCheck %s --check-prefix=SILENT --allow-empty
+; RUN: %llc -oriel-phases=OriSplitLiveRanges -oriel-register-budget=6 -oriel-verify %s -o %t.ptx 2>&1 | FileCheck %s --check-prefix=SILENT --allow-empty
 ; RUN: FileCheck %s --input-file=%t.ptx
 ; RUN: %if ptxas %{ %ptxas %t.ptx %}
 
