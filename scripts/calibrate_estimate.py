@@ -58,6 +58,15 @@ DEBUG_OFFSET, DEBUG_CALL_OFFSET, DEBUG_CALL_FACTOR = 6, 12, 2
 MADE_UP, WEIGHT_OF_MADE_UP = ("Triton", "numba"), 0.5
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
+# How often ptxas gives a kernel just this count, compared with similar ones, by the threads of a multiprocessor: it fills registers up to
+# a step of occupancy, and most counts are even. The distance is of logarithms, the rest in measurements.
+THREADS, THREADS_OF_OTHERS = {75: 1024, 86: 1536, 89: 1536, 120: 1536}, 2048
+COUNTS = np.arange(4, LIMIT + 1)
+SIMILAR, MORE_OF_EACH = 0.12, 0.3
+# Such a count is chosen for estimates in this range, among those within this factor and a few more, so that few kernels are not close; how
+# far off others are counts as well, up to so many times what is close.
+CHOSEN, CHOSEN_WITHIN, CHOSEN_MORE = (4, 120), 1.5, 2
+WEIGHT_OF_DISTANCE, MOST_DISTANCE = 0.3, 8
 # Bytes of spill stores and loads for each register that is missing, roughly.
 SPILLED_BYTES_OF_REGISTER = 16
 # Floor and share of what counts as close.
@@ -93,6 +102,7 @@ class Table:
         self.family = np.array([row["family"] for row in rows])
         self.front_end = np.array([row["front_end"] for row in rows])
         self.sm = np.array([int(row["sm"]) for row in rows])
+        self.threads = np.array([THREADS.get(sm, THREADS_OF_OTHERS) for sm in self.sm])
         self.spilled = np.array([int(row["spilled_bytes"]) for row in rows])
         self.limit = self.column("register_limit").astype(np.float64)
         self.is_debug = self.column("debug") > 0
@@ -165,10 +175,40 @@ def needed(model, table, rows):
     return np.where(table.is_debug[rows], table.for_debugger[rows], by_trees)
 
 
-def likely(need, table, rows):
-    """The nearest even number: four of five of ptxas' counts are even, so that an even estimate is near more of them than an odd one. For
-    a debugger, what the rule says."""
-    return np.where(table.is_debug[rows], need, 2 * np.floor(need / 2 + 0.5))
+class UsualCounts:
+    """How often ptxas gives kernels each of COUNTS, compared with similar counts, by the threads of a multiprocessor."""
+
+    def __init__(self, table, rows):
+        near = np.exp(-0.5 * ((np.log(COUNTS)[:, None] - np.log(COUNTS)[None, :]) / SIMILAR) ** 2)
+        near /= near.sum(axis=1, keepdims=True)
+
+        def histogram(of):
+            return np.bincount(table.registers[of].astype(int), weights=table.weight[of], minlength=LIMIT + 1)[COUNTS[0] :]
+
+        every = histogram(rows)
+        self.weights = {}
+        for threads in (*sorted(set(THREADS.values())), THREADS_OF_OTHERS):
+            own = histogram(rows[table.threads[rows] == threads])
+            smooth = own + every * own.sum() / every.sum() + MORE_OF_EACH * table.weight.mean()
+            # Kernels at the limit only show that they would need more.
+            ratio = np.where(COUNTS < LIMIT, smooth / (near @ smooth), 1)
+            self.weights[threads] = np.array([float(f"{weight:.3g}") for weight in ratio])
+
+    def likely(self, need, spread, table, rows):
+        """The count to say of kernels that need about so many registers: the one that is close to most of what ptxas may give them."""
+        # For a debugger, and where the calling convention decides, what the rule says.
+        chosen = 2 * np.floor(need / 2 + 0.5)
+        is_open = ~table.is_debug[rows] & (need > table.least[rows]) & (CHOSEN[0] <= need) & (need < CHOSEN[1])
+        for place in np.flatnonzero(is_open):
+            low, high = np.floor(need[place] / CHOSEN_WITHIN) - CHOSEN_MORE, np.ceil(need[place] * CHOSEN_WITHIN) + CHOSEN_MORE
+            is_near = (low <= COUNTS) & (COUNTS <= high)
+            counts = COUNTS[is_near].astype(float)
+            distance = np.log(counts / need[place]) / spread[place]
+            share = self.weights[table.threads[rows[place]]][is_near] / (counts * (1 + distance * distance) ** 1.5)
+            off = np.abs(counts[:, None] - counts[None, :]) / unit(counts)[None, :]
+            cost = (off > 1) + WEIGHT_OF_DISTANCE * np.minimum(off, MOST_DISTANCE)
+            chosen[place] = counts[(cost @ share).argmin()]
+        return np.where(table.is_debug[rows], need, chosen)
 
 
 def unit(registers):
@@ -207,7 +247,12 @@ class HeldOut:
                 these = rows & (table.is_debug == is_debug)
                 if known.any():
                     self.add_interval(table, these, known)
-        estimate = limited(likely(self.need, table, everything), table.limit)
+        self.estimate = np.zeros(count, dtype=int)
+        for fold in range(folds):
+            others, rows = everything[(fold_of != fold) & by_trees], everything[fold_of == fold]
+            usual = UsualCounts(table, others)
+            self.estimate[rows] = limited(usual.likely(self.need[rows], self.spread[rows], table, rows), table.limit[rows])
+        estimate = self.estimate
         self.low, self.high = np.minimum(self.low, estimate), np.maximum(self.high, estimate)
         self.is_covered = (self.low <= table.registers) & (table.registers <= self.high)
 
@@ -319,11 +364,13 @@ def main():
     table = Table(rows)
     found = HeldOut(table, arguments.folds)
     everything = np.arange(len(rows))
-    estimate = limited(likely(found.need, table, everything), table.limit)
+    estimate = found.estimate
     by_trees = np.flatnonzero(table.is_free & ~table.is_debug)
     model = fit(table, by_trees, table.target, TREES)
     spread = found.fit_spread(table, by_trees)
-    fitted = limited(likely(needed(model, table, everything), table, everything), table.limit)
+    usual = UsualCounts(table, by_trees)
+    need, likely_error = needed(model, table, everything), found.spread_of(spread, table, everything)
+    fitted = limited(usual.likely(need, likely_error, table, everything), table.limit)
     for row, ours, own in zip(rows, estimate, fitted):
         row["held_out"], row["fitted"] = ours, own
     errors = found.error / found.spread
@@ -335,6 +382,7 @@ def main():
     for name, chosen in (("", table.is_free & ~table.is_debug), ("debug_", table.is_free & table.is_debug)):
         head.append(f"{name}interval {numbers(found.interval(table, chosen))}")
         head.append(f"{name}errors {numbers(np.quantile(errors[chosen], QUANTILES))}")
+    head += [f"usual_{threads} {numbers(weights)}" for threads, weights in usual.weights.items()]
     head += [f"start {model[0]:.6g}", f"spread_start {spread[0]:.6g}"]
     text = "\n".join(head + [" ".join(["tree", *words]) for words in model[1]] + [" ".join(["spread", *words]) for words in spread[1]]) + "\n"
     tables = [accuracy(table, estimate, found), calibration(table, found)]

@@ -42,12 +42,16 @@ fn write_estimate_model() {
     let mut source = String::new();
     write!(
         source,
-        "Model {{ inputs: &[{}], shares: &[{}], most: &{:?}, errors: {}, debug_errors: {}, registers: {}, spread: {} }}",
+        "Model {{ inputs: &[{}], shares: &[{}], most: &{:?}, errors: {}, debug_errors: {}, \
+         usual: UsualCounts {{ weights: [&{:?}, &{:?}, &{:?}] }}, registers: {}, spread: {} }}",
         numbers(&model.inputs),
         numbers(&model.shares),
         model.most,
         errors(&model.errors),
         errors(&model.debug_errors),
+        model.usual[0],
+        model.usual[1],
+        model.usual[2],
         forest(&model.registers),
         forest(&model.spread),
     )

@@ -22,6 +22,7 @@
 //! | `call_graph.rs` | what callees add to their callers |
 //! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
+//! | `usual_counts.rs` | which count is said of what needs about so many |
 //! | `model_text.rs` | how they are written in `model.txt` |
 //!
 //! `docs/register-estimate.md` describes the features, the model and its accuracy.
@@ -46,6 +47,7 @@ mod rounds;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod usual_counts;
 
 pub use call_graph::CallGraph;
 pub use causes::{Cause, Reason, Reasons};

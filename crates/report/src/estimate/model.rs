@@ -13,6 +13,7 @@
 //! generates tables.
 
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
+use super::usual_counts::{UsualCounts, even};
 use super::{Features, RegisterEstimate};
 
 /// Registers besides those of the schedule, counted on both sides of shares.
@@ -80,6 +81,8 @@ pub struct Model<'m> {
     errors: Errors<'m>,
     /// Errors of estimates by the rule for debuggers.
     debug_errors: Errors<'m>,
+    /// Which counts ptxas gives rather than others.
+    usual: UsualCounts<'m>,
     /// From inputs to the logarithm of the registers.
     registers: Forest<'m>,
     /// From inputs to the logarithm of the spread of errors.
@@ -194,13 +197,18 @@ impl Model<'_> {
         let inputs = self.inputs(features);
         let (mut needed, reasons) = self.needed(features, &inputs);
         let mut unlike = self.unlike(&inputs);
-        if has_hardly_cells(features) {
+        let spread = self.spread.sum(&inputs, |_, _| ()).exp();
+        let likely = if has_hardly_cells(features) {
             needed = needed.max(features.pressure.into());
             unlike = unlike.or(Some("source_peak"));
-        }
-        let spread = self.spread.sum(&inputs, |_, _| ()).exp();
+            even(needed)
+        } else if needed > Self::needed_for_calls(features) {
+            self.usual.likely(features.sm as u32, needed, spread)
+        } else {
+            even(needed)
+        };
         self.errors
-            .estimate(features, needed, even(needed), spread, reasons, unlike)
+            .estimate(features, needed, likely, spread, reasons, unlike)
     }
 }
 
@@ -210,12 +218,6 @@ impl Model<'_> {
 /// have 26 % of it or more. The peak of LLVM's registers is the better guess then.
 fn has_hardly_cells(features: &Features) -> bool {
     features.pressure > 48.0 && features.source_peak < 0.2 * features.pressure
-}
-
-/// Returns the nearest even number. Four of five of ptxas' counts are even, so that an even estimate
-/// is near more of them than an odd one.
-fn even(registers: f64) -> f64 {
-    2.0 * (registers / 2.0 + 0.5).floor()
 }
 
 /// Returns reasons of which one is the whole.
@@ -439,7 +441,7 @@ mod tests {
 
     /// The lines of a model's text before its trees.
     const HEAD: &str = "inputs sm\nshares pressure\nmost 100\ninterval -1 1\nerrors 0\n\
-        debug_interval -1 1\ndebug_errors 0\nstart 0\nspread_start 0\n";
+        debug_interval -1 1\ndebug_errors 0\nusual_1024 1\nusual_1536 1\nusual_2048 1\nstart 0\nspread_start 0\n";
 
     #[test]
     fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {
@@ -482,6 +484,9 @@ mod tests {
             debug_errors: Errors {
                 interval: debug_interval,
                 ascending: &debug_ascending,
+            },
+            usual: UsualCounts {
+                weights: text.usual.each_ref().map(Vec::as_slice),
             },
             registers: Forest {
                 start: text.registers.start,

@@ -1,0 +1,117 @@
+//! The count that is said of a kernel which needs about so many registers.
+//!
+//! ptxas does not give every count alike. It fills registers up to a step of occupancy, since that costs no warps, and
+//! most of its counts are even. So of kernels that need about 62 registers, far more get 64 than 61.
+//! How often each count occurs, compared with similar ones, was measured by the threads of a multiprocessor, which
+//! decide where the steps are; `scripts/calibrate_estimate.py` describes it.
+
+use crate::occupancy::SmLimits;
+
+/// The first count that has a weight.
+const FIRST: usize = 4;
+
+/// Kernels that need fewer registers, or as many as this or more, get the nearest even count.
+const LEAST: f64 = 4.0;
+const MOST: f64 = 120.0;
+
+/// The counts that come into question: within this factor, and a few more.
+const WITHIN: f64 = 1.5;
+const MORE: f64 = 2.0;
+
+/// How much an estimate that is off costs for each unit, compared with one that is not close, up to so many units.
+const WEIGHT_OF_DISTANCE: f64 = 0.3;
+const MOST_DISTANCE: f64 = 8.0;
+
+/// How often ptxas gives kernels each count, compared with similar counts.
+#[derive(Clone, Debug)]
+pub(super) struct UsualCounts<'m> {
+    /// By count from 4 on, for multiprocessors with 1,024, 1,536 and 2,048 threads.
+    pub weights: [&'m [f64]; 3],
+}
+
+impl UsualCounts<'_> {
+    /// Returns the count to say of a kernel that needs `needed` registers, where errors are spread by `spread`
+    /// (of the logarithm): the one for which the expected cost of being off is least.
+    pub fn likely(&self, sm: u32, needed: f64, spread: f64) -> f64 {
+        if !(LEAST..MOST).contains(&needed) {
+            return even(needed);
+        }
+        let weights = self.weights_for(sm);
+        let end = (FIRST + weights.len()) as f64 - 1.0;
+        let low = ((needed / WITHIN).floor() - MORE).max(FIRST as f64);
+        let high = ((needed * WITHIN).ceil() + MORE).min(end);
+        let shares: Vec<(f64, f64)> = (low as usize..=high as usize)
+            .map(|count| {
+                let (weight, count) = (weights[count - FIRST], count as f64);
+                let distance = (count / needed).ln() / spread;
+                (count, weight / (count * (1.0 + distance * distance).powf(1.5)))
+            })
+            .collect();
+        let cost = |said: f64| -> f64 {
+            let costs = shares.iter().map(|&(count, share)| {
+                let off = (said - count).abs() / unit(count);
+                let is_not_close = if off > 1.0 { 1.0 } else { 0.0 };
+                share * (is_not_close + WEIGHT_OF_DISTANCE * off.min(MOST_DISTANCE))
+            });
+            costs.sum()
+        };
+        let said = shares.iter().map(|&(count, _)| (count, cost(count)));
+        let least = said.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        least.map_or(even(needed), |(count, _)| count)
+    }
+
+    fn weights_for(&self, sm: u32) -> &[f64] {
+        match SmLimits::of(sm).map(|limits| limits.warps) {
+            Some(32) => self.weights[0],
+            Some(48) => self.weights[1],
+            _ => self.weights[2],
+        }
+    }
+}
+
+/// Returns how far off an estimate may be to count as close.
+fn unit(registers: f64) -> f64 {
+    (0.1 * registers).max(2.0)
+}
+
+/// Returns the nearest even number. Four of five of ptxas' counts are even, so that an even estimate is near
+/// more of them than an odd one.
+pub(super) fn even(registers: f64) -> f64 {
+    2.0 * (registers / 2.0 + 0.5).floor()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts that are all alike but for one, on multiprocessors with 1,536 threads.
+    fn with_one(usual: usize) -> Vec<f64> {
+        (FIRST..=255)
+            .map(|count| if count == usual { 99.0 } else { 1.0 })
+            .collect()
+    }
+
+    #[test]
+    fn a_usual_count_near_the_need_is_said() {
+        let (plain, usual) = (with_one(0), with_one(40));
+        let counts = UsualCounts {
+            weights: [&plain, &usual, &plain],
+        };
+        assert_eq!(counts.likely(86, 38.3, 0.1), 40.0);
+        // Nearly certain, or too far away.
+        assert_eq!(counts.likely(86, 35.0, 0.005), 35.0);
+        assert_eq!(counts.likely(86, 70.0, 0.1), counts.likely(80, 70.0, 0.1));
+        // No step is there on other multiprocessors.
+        assert!((37.0..40.0).contains(&counts.likely(80, 38.3, 0.1)));
+    }
+
+    #[test]
+    fn small_and_large_needs_are_made_even() {
+        let plain = with_one(0);
+        let counts = UsualCounts {
+            weights: [&plain, &plain, &plain],
+        };
+        assert_eq!(counts.likely(80, 1.2, 0.1), 2.0);
+        assert_eq!(counts.likely(80, 151.2, 0.1), 152.0);
+    }
+}
