@@ -205,7 +205,8 @@ bool PlanOperandChecks::fitsDeclaration(uint32_t Number, uint32_t OperandNumber,
                  (!Desc.hasUnmodeledSideEffects() || IsCarry());
   bool IsNumber =
       Desc.operands()[OperandNumber].OperandType == MCOI::OPERAND_IMMEDIATE;
-  // LLVM puts other kinds there, too: the divisor of FDIV32ri is a register.
+  // LLVM puts other kinds there, too, as the register that FDIV32ri divides by.
+  // These have to occur in the input, as at the end.
   if (IsPlain && IsNumber &&
       (IsImmediate || Operand.kind == ORIEL_OPERAND_CONSTANT))
     return true;

@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 
 import common
+from judge import most_warps
 from measure_registers import DATA, KEYS, RESULTS
 
 MODEL = common.ROOT / "crates" / "report" / "src" / "estimate" / "model.txt"
@@ -58,14 +59,13 @@ DEBUG_OFFSET, DEBUG_CALL_OFFSET, DEBUG_CALL_FACTOR = 6, 12, 2
 MADE_UP, WEIGHT_OF_MADE_UP = ("Triton", "numba"), 0.5
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
-# How often ptxas gives a kernel just this count, compared with similar ones, by the threads of a multiprocessor: it fills registers up to
-# a step of occupancy, and most counts are even. The distance is of logarithms, the rest in measurements.
-THREADS, THREADS_OF_OTHERS = {75: 1024, 86: 1536, 89: 1536, 120: 1536}, 2048
+# Each of these counts is as usual as it occurs more often than similar ones do: by so much of the logarithm, and with so many measurements
+# added to each.
 COUNTS = np.arange(4, LIMIT + 1)
 SIMILAR, MORE_OF_EACH = 0.12, 0.3
-# Such a count is chosen for estimates in this range, among those within this factor and a few more, so that few kernels are not close; how
-# far off others are counts as well, up to so many times what is close.
+# From and up to which need the estimate is a usual count, and how far from the need it may be: a factor, and so many registers.
 CHOSEN, CHOSEN_WITHIN, CHOSEN_MORE = (4, 120), 1.5, 2
+# An estimate that is not close costs 1, and each `unit` that it is off costs this much more, up to so many units.
 WEIGHT_OF_DISTANCE, MOST_DISTANCE = 0.3, 8
 # Bytes of spill stores and loads for each register that is missing, roughly.
 SPILLED_BYTES_OF_REGISTER = 16
@@ -102,7 +102,7 @@ class Table:
         self.family = np.array([row["family"] for row in rows])
         self.front_end = np.array([row["front_end"] for row in rows])
         self.sm = np.array([int(row["sm"]) for row in rows])
-        self.threads = np.array([THREADS.get(sm, THREADS_OF_OTHERS) for sm in self.sm])
+        self.warps = np.array([most_warps(sm) for sm in self.sm])
         self.spilled = np.array([int(row["spilled_bytes"]) for row in rows])
         self.limit = self.column("register_limit").astype(np.float64)
         self.is_debug = self.column("debug") > 0
@@ -176,7 +176,8 @@ def needed(model, table, rows):
 
 
 class UsualCounts:
-    """How often ptxas gives kernels each of COUNTS, compared with similar counts, by the threads of a multiprocessor."""
+    """How often ptxas gives kernels each of COUNTS, compared with similar counts. That depends on the warps of a multiprocessor: ptxas fills
+    registers up to a step of occupancy, and most of its counts are even."""
 
     def __init__(self, table, rows):
         near = np.exp(-0.5 * ((np.log(COUNTS)[:, None] - np.log(COUNTS)[None, :]) / SIMILAR) ** 2)
@@ -187,15 +188,15 @@ class UsualCounts:
 
         every = histogram(rows)
         self.weights = {}
-        for threads in (*sorted(set(THREADS.values())), THREADS_OF_OTHERS):
-            own = histogram(rows[table.threads[rows] == threads])
+        for warps in (32, 48, 64):
+            own = histogram(rows[table.warps[rows] == warps])
             smooth = own + every * own.sum() / every.sum() + MORE_OF_EACH * table.weight.mean()
             # Kernels at the limit only show that they would need more.
             ratio = np.where(COUNTS < LIMIT, smooth / (near @ smooth), 1)
-            self.weights[threads] = np.array([float(f"{weight:.3g}") for weight in ratio])
+            self.weights[warps] = np.array([float(f"{weight:.3g}") for weight in ratio])
 
     def likely(self, need, spread, table, rows):
-        """The count to say of kernels that need about so many registers: the one that is close to most of what ptxas may give them."""
+        """The estimate for kernels by what they need: the count for which the expected cost of being off is least."""
         # For a debugger, and where the calling convention decides, what the rule says.
         chosen = 2 * np.floor(need / 2 + 0.5)
         is_open = ~table.is_debug[rows] & (need > table.least[rows]) & (CHOSEN[0] <= need) & (need < CHOSEN[1])
@@ -204,7 +205,7 @@ class UsualCounts:
             is_near = (low <= COUNTS) & (COUNTS <= high)
             counts = COUNTS[is_near].astype(float)
             distance = np.log(counts / need[place]) / spread[place]
-            share = self.weights[table.threads[rows[place]]][is_near] / (counts * (1 + distance * distance) ** 1.5)
+            share = self.weights[table.warps[rows[place]]][is_near] / (counts * (1 + distance * distance) ** 1.5)
             off = np.abs(counts[:, None] - counts[None, :]) / unit(counts)[None, :]
             cost = (off > 1) + WEIGHT_OF_DISTANCE * np.minimum(off, MOST_DISTANCE)
             chosen[place] = counts[(cost @ share).argmin()]
@@ -228,6 +229,7 @@ class HeldOut:
         self.need, self.spread, fold_of = np.zeros(count), np.ones(count), np.zeros(count, dtype=int)
         self.is_unlike, self.is_covered = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.low, self.high, self.risk = np.zeros(count), np.zeros(count), np.zeros(count)
+        self.estimate = np.zeros(count, dtype=int)
         everything = np.arange(count)
         target = table.target
         by_trees = table.is_free & ~table.is_debug
@@ -247,13 +249,9 @@ class HeldOut:
                 these = rows & (table.is_debug == is_debug)
                 if known.any():
                     self.add_interval(table, these, known)
-        self.estimate = np.zeros(count, dtype=int)
-        for fold in range(folds):
-            others, rows = everything[(fold_of != fold) & by_trees], everything[fold_of == fold]
-            usual = UsualCounts(table, others)
-            self.estimate[rows] = limited(usual.likely(self.need[rows], self.spread[rows], table, rows), table.limit[rows])
-        estimate = self.estimate
-        self.low, self.high = np.minimum(self.low, estimate), np.maximum(self.high, estimate)
+            usual = UsualCounts(table, everything[~rows & by_trees])
+            self.estimate[rows] = limited(usual.likely(self.need[rows], self.spread[rows], table, everything[rows]), table.limit[rows])
+        self.low, self.high = np.minimum(self.low, self.estimate), np.maximum(self.high, self.estimate)
         self.is_covered = (self.low <= table.registers) & (table.registers <= self.high)
 
     def fit_spread(self, table, rows):
@@ -364,14 +362,13 @@ def main():
     table = Table(rows)
     found = HeldOut(table, arguments.folds)
     everything = np.arange(len(rows))
-    estimate = found.estimate
     by_trees = np.flatnonzero(table.is_free & ~table.is_debug)
     model = fit(table, by_trees, table.target, TREES)
     spread = found.fit_spread(table, by_trees)
     usual = UsualCounts(table, by_trees)
-    need, likely_error = needed(model, table, everything), found.spread_of(spread, table, everything)
-    fitted = limited(usual.likely(need, likely_error, table, everything), table.limit)
-    for row, ours, own in zip(rows, estimate, fitted):
+    need, spreads = needed(model, table, everything), found.spread_of(spread, table, everything)
+    fitted = limited(usual.likely(need, spreads, table, everything), table.limit)
+    for row, ours, own in zip(rows, found.estimate, fitted):
         row["held_out"], row["fitted"] = ours, own
     errors = found.error / found.spread
 
@@ -382,10 +379,10 @@ def main():
     for name, chosen in (("", table.is_free & ~table.is_debug), ("debug_", table.is_free & table.is_debug)):
         head.append(f"{name}interval {numbers(found.interval(table, chosen))}")
         head.append(f"{name}errors {numbers(np.quantile(errors[chosen], QUANTILES))}")
-    head += [f"usual_{threads} {numbers(weights)}" for threads, weights in usual.weights.items()]
+    head += [f"usual_{warps} {numbers(weights)}" for warps, weights in usual.weights.items()]
     head += [f"start {model[0]:.6g}", f"spread_start {spread[0]:.6g}"]
     text = "\n".join(head + [" ".join(["tree", *words]) for words in model[1]] + [" ".join(["spread", *words]) for words in spread[1]]) + "\n"
-    tables = [accuracy(table, estimate, found), calibration(table, found)]
+    tables = [accuracy(table, found.estimate, found), calibration(table, found)]
     print(f"{len(rows)} measurements of {len(set(row['kernel'] for row in rows))} kernels, {len(set(table.family))} families")
     print("\n\n".join(tables))
     width = (found.high - found.low)[~table.is_debug].mean()
@@ -397,7 +394,7 @@ def main():
         sys.exit(int(MODEL.read_text() != text or document != DOCUMENT.read_text()))
     MODEL.write_text(text)
     plain = ~table.is_debug
-    CHART.write_text(chart(table.registers[plain], estimate[plain]))
+    CHART.write_text(chart(table.registers[plain], found.estimate[plain]))
     with DATA.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*KEYS, *RESULTS, *table.names[1:]], lineterminator="\n")
         writer.writeheader()

@@ -38,10 +38,15 @@ FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
 AS_IN_TRITON = ["-nvptx-short-ptr", "-nvptx-mad-wide-opt", "-fp-contract=fast"]
 
 
+def most_warps(sm):
+    """The warps of a multiprocessor."""
+    return MOST_WARPS.get(sm, 64)
+
+
 def warps(registers, sm):
     """The warps that registers allow: a warp gets them in units of 256, from one of four parts of the multiprocessor."""
     of_warp = -(-max(registers, 1) * 32 // 256) * 256
-    return min(REGISTERS // 4 // of_warp * 4, MOST_WARPS.get(sm, 64))
+    return min(REGISTERS // 4 // of_warp * 4, most_warps(sm))
 
 
 def modules(arguments):

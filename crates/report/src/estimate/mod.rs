@@ -22,8 +22,8 @@
 //! | `call_graph.rs` | what callees add to their callers |
 //! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
-//! | `usual_counts.rs` | which count is said of what needs about so many |
 //! | `model_text.rs` | how they are written in `model.txt` |
+//! | `usual_counts.rs` | the estimate: a usual count near the registers needed |
 //!
 //! `docs/register-estimate.md` describes the features, the model and its accuracy.
 

@@ -441,7 +441,7 @@ mod tests {
 
     /// The lines of a model's text before its trees.
     const HEAD: &str = "inputs sm\nshares pressure\nmost 100\ninterval -1 1\nerrors 0\n\
-        debug_interval -1 1\ndebug_errors 0\nusual_1024 1\nusual_1536 1\nusual_2048 1\nstart 0\nspread_start 0\n";
+        debug_interval -1 1\ndebug_errors 0\nusual_32 1\nusual_48 1\nusual_64 1\nstart 0\nspread_start 0\n";
 
     #[test]
     fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {

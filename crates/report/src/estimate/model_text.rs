@@ -9,7 +9,7 @@
 //! | `most` | the largest value of each input, shares apart, that is like what was measured |
 //! | `interval`, `errors` | errors at the ends of the interval, and in ascending order, evenly spaced |
 //! | `debug_interval`, `debug_errors` | the same for code that ptxas compiles for a debugger |
-//! | `usual_1024`, `usual_1536`, `usual_2048` | how usual each count is, from 4 registers on, by the threads of a multiprocessor |
+//! | `usual_32`, `usual_48`, `usual_64` | how usual each count is, from 4 registers on, by the warps of a multiprocessor |
 //! | `start`, `spread_start` | the constants that the sums of the trees start with |
 //!
 //! Errors are logarithms of ratios, in units of the spread. Each further line is a tree, `tree` for
@@ -63,7 +63,7 @@ pub struct ModelText<'t> {
     pub errors: Errors,
     /// Errors of estimates by the rule for debuggers.
     pub debug_errors: Errors,
-    /// How usual each count is, by the threads of a multiprocessor.
+    /// How usual each count is, by the warps of a multiprocessor: 32, 48, 64.
     pub usual: [Vec<f64>; 3],
     /// From inputs to the logarithm of the registers.
     pub registers: Forest,
@@ -92,9 +92,9 @@ impl<'t> ModelText<'t> {
         let debug_errors = errors_of("debug_interval ", "debug_errors ")?;
         let mut usual_of = |name: &str| -> Option<Vec<f64>> { numbers(words_of(name)?) };
         let usual = [
-            usual_of("usual_1024 ")?,
-            usual_of("usual_1536 ")?,
-            usual_of("usual_2048 ")?,
+            usual_of("usual_32 ")?,
+            usual_of("usual_48 ")?,
+            usual_of("usual_64 ")?,
         ];
         let start: Option<Vec<f64>> = numbers(words_of("start ")?);
         let spread_start: Option<Vec<f64>> = numbers(words_of("spread_start ")?);

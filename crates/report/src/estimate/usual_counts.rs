@@ -1,9 +1,9 @@
-//! The count that is said of a kernel which needs about so many registers.
+//! Chooses the estimate: a count that ptxas often gives, near the registers that a kernel needs.
 //!
-//! ptxas does not give every count alike. It fills registers up to a step of occupancy, since that costs no warps, and
-//! most of its counts are even. So of kernels that need about 62 registers, far more get 64 than 61.
-//! How often each count occurs, compared with similar ones, was measured by the threads of a multiprocessor, which
-//! decide where the steps are; `scripts/calibrate_estimate.py` describes it.
+//! ptxas fills registers up to a step of occupancy, since that costs no warps, and most of its counts are
+//! even. So of kernels that need about 62 registers, far more get 64 than 61. How often each count occurs,
+//! compared with similar ones, was measured by the warps of a multiprocessor, which decide where the steps
+//! are. `scripts/calibrate_estimate.py` fits that.
 
 use crate::occupancy::SmLimits;
 
@@ -18,20 +18,21 @@ const MOST: f64 = 120.0;
 const WITHIN: f64 = 1.5;
 const MORE: f64 = 2.0;
 
-/// How much an estimate that is off costs for each unit, compared with one that is not close, up to so many units.
+/// An estimate that is not close costs 1, and each unit that it is off costs this much more, up to so many
+/// units.
 const WEIGHT_OF_DISTANCE: f64 = 0.3;
 const MOST_DISTANCE: f64 = 8.0;
 
 /// How often ptxas gives kernels each count, compared with similar counts.
 #[derive(Clone, Debug)]
 pub(super) struct UsualCounts<'m> {
-    /// By count from 4 on, for multiprocessors with 1,024, 1,536 and 2,048 threads.
+    /// By count from 4 on, for multiprocessors with 32, 48 and 64 warps.
     pub weights: [&'m [f64]; 3],
 }
 
 impl UsualCounts<'_> {
-    /// Returns the count to say of a kernel that needs `needed` registers, where errors are spread by `spread`
-    /// (of the logarithm): the one for which the expected cost of being off is least.
+    /// Returns the estimate for a kernel that needs `needed` registers, give or take `spread` of the
+    /// logarithm: the count for which the expected cost of being off is least.
     pub fn likely(&self, sm: u32, needed: f64, spread: f64) -> f64 {
         if !(LEAST..MOST).contains(&needed) {
             return even(needed);
@@ -47,16 +48,16 @@ impl UsualCounts<'_> {
                 (count, weight / (count * (1.0 + distance * distance).powf(1.5)))
             })
             .collect();
-        let cost = |said: f64| -> f64 {
+        let cost = |estimate: f64| -> f64 {
             let costs = shares.iter().map(|&(count, share)| {
-                let off = (said - count).abs() / unit(count);
+                let off = (estimate - count).abs() / unit(count);
                 let is_not_close = if off > 1.0 { 1.0 } else { 0.0 };
                 share * (is_not_close + WEIGHT_OF_DISTANCE * off.min(MOST_DISTANCE))
             });
             costs.sum()
         };
-        let said = shares.iter().map(|&(count, _)| (count, cost(count)));
-        let least = said.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        let costs = shares.iter().map(|&(count, _)| (count, cost(count)));
+        let least = costs.min_by(|(_, a), (_, b)| a.total_cmp(b));
         least.map_or(even(needed), |(count, _)| count)
     }
 
@@ -84,7 +85,7 @@ pub(super) fn even(registers: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Counts that are all alike but for one, on multiprocessors with 1,536 threads.
+    /// Weights of counts that are all alike but for one.
     fn with_one(usual: usize) -> Vec<f64> {
         (FIRST..=255)
             .map(|count| if count == usual { 99.0 } else { 1.0 })
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_count_near_the_need_is_said() {
+    fn a_usual_count_near_the_need_is_chosen() {
         let (plain, usual) = (with_one(0), with_one(40));
         let counts = UsualCounts {
             weights: [&plain, &usual, &plain],
