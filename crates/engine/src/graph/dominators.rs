@@ -129,6 +129,11 @@ impl<N: Node> DominatorTree<N> {
         &self.preorder
     }
 
+    /// Returns the position in the preorder behind all nodes that `node` dominates.
+    pub fn subtree_end(&self, node: N) -> usize {
+        self.subtree[node.index()].end as usize
+    }
+
     /// Returns a node's number in the preorder, or none for an unreachable node.
     pub fn number(&self, node: N) -> Option<usize> {
         let Subtree { first, end } = self.subtree[node.index()];

@@ -45,7 +45,7 @@ impl BlockSet {
 
     /// Adds a block while a walk is at word `below`. The walk still visits the block unless it lies
     /// behind that word.
-    fn insert_during_walk(&mut self, block: Block, below: usize) {
+    pub(super) fn insert_during_walk(&mut self, block: Block, below: usize) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);
         if word >= below {
@@ -54,7 +54,7 @@ impl BlockSet {
     }
 
     /// Removes the last member below word `below` and returns it.
-    fn pop_last(&mut self, below: &mut usize) -> Option<Block> {
+    pub(super) fn pop_last(&mut self, below: &mut usize) -> Option<Block> {
         while *below > 0 {
             let word = &mut self.words[*below - 1];
             if *word != 0 {
@@ -76,7 +76,27 @@ impl BlockSet {
         self.end = 0;
     }
 
-    fn memory_bytes(&self) -> usize {
+    /// Begins a walk from the last member to the first, and returns the word below which it is, or
+    /// none if the set is empty.
+    pub(super) fn begin_walk(&mut self) -> Option<usize> {
+        Some(std::mem::take(&mut self.end)).filter(|&end| end > 0)
+    }
+
+    /// Empties the set and writes its members to `members`, ascending.
+    pub(super) fn drain_ascending(&mut self, members: &mut Vec<Block>) {
+        members.clear();
+        for (word, bits) in self.words[..self.end].iter_mut().enumerate() {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                members.push(Block::new(word * 64 + bits.trailing_zeros() as usize));
+                bits &= bits - 1;
+            }
+        }
+        self.end = 0;
+    }
+
+    /// Returns the bytes of memory held.
+    pub(super) fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }
 }
@@ -275,9 +295,7 @@ impl Dataflow {
         let Self {
             segments, pending, ..
         } = self;
-        while pending.end > 0 {
-            let mut below = pending.end;
-            pending.end = 0;
+        while let Some(mut below) = pending.begin_walk() {
             while let Some(block) = pending.pop_last(&mut below) {
                 let id = segments.find(block).expect("pending blocks have a segment");
                 let live_in = segments.get(id).live_in();

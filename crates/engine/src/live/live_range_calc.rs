@@ -293,7 +293,7 @@ impl LiveRangeCalc {
         chains: &[ChainedOperandRecord],
         intervals: &mut LiveIntervals,
     ) {
-        let crossing = std::mem::take(&mut self.webs.crossing);
+        let mut crossing = std::mem::take(&mut self.webs.crossing);
         let mut unresolved = std::mem::take(&mut self.webs.unresolved);
         let listed = Chains {
             scan: &self.scan,
@@ -310,7 +310,8 @@ impl LiveRangeCalc {
                 dominators: &self.resolver.dominators,
                 chains: listed,
             };
-            self.web_solver.run(input, &crossing, &mut unresolved, intervals);
+            self.web_solver
+                .run(input, &mut crossing, &mut unresolved, intervals);
         }
         self.resolver.run(&self.flow, listed, &unresolved, intervals);
         self.webs.crossing = crossing;

@@ -8,162 +8,266 @@
 //! beforehand which blocks get a PHI value, so only searches through two or more of them matter,
 //! and they end when the order is certain.
 
+use super::live_interval::{LiveIntervals, LiveSegment};
 use super::resolve::UNSORTED_BLOCKS;
-use super::scan::{Scan, access_slot};
-use super::slot_indexes::SlotIndexes;
+use super::scan::{WebId, access_slot};
+use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
-use super::web_values::{Input, WebSolver};
+use super::web_values::{Batch, BlockState, Input, Member, WebSet};
 use super::webs::WebDefinition;
 use crate::entity::{Block, EntityRef, PackedOption};
-use crate::snapshot::abi::{Access, ChainedOperandRecord, RegisterOperandRecord};
+use crate::snapshot::abi::{Access, RegisterOperandRecord};
 
-impl WebSolver {
-    /// Sorts `self.phis`, whose values have provisional numbers in their present order, behind
-    /// those of `definitions`. `operands` are the web's in the order of LLVM's list.
-    pub(super) fn sort_phis(
-        &mut self,
-        definitions: &[WebDefinition],
-        operands: &[ChainedOperandRecord],
-        input: Input<'_>,
-        indexes: &SlotIndexes,
-    ) {
-        self.value_blocks.clear();
-        self.value_blocks.resize(definitions.len(), Block::new(0));
-        for definition in definitions {
-            self.value_blocks[definition.value.index()] = definition.block;
-        }
-        self.value_blocks.extend_from_slice(&self.phis);
-        self.sorted_phis.clear();
-        for place in operands {
-            let position = place.register_operand as usize;
-            let read = self.block_of_read(
-                &input.chains.operands[position..],
-                definitions,
-                indexes,
-                input.chains.scan,
-            );
-            let Some(block) = read.filter(|block| self.states[block.index()].known_in != self.web) else {
-                continue;
-            };
-            self.search(block, input);
-            let searched = self.searched.iter();
-            let mut missing = searched.filter(|&&block| self.needs_phi(block)).count();
-            if missing > 1 && self.searched.len() > UNSORTED_BLOCKS {
-                input.flow.order.sort(&mut self.searched, &mut self.set);
-            }
-            while missing > 1 && self.visit_searched(&mut missing, input) {}
-            // The last one, or the only one.
-            for position in 0..self.searched.len() {
-                let block = self.searched[position];
-                if self.needs_phi(block) {
-                    self.number_phi(block);
-                }
-                let state = &mut self.states[block.index()];
-                state.known = state.leaving.into();
-            }
-            if self.sorted_phis.len() == self.phis.len() {
-                break;
-            }
-        }
-        debug_assert_eq!(
-            self.sorted_phis.len(),
-            self.phis.len(),
-            "a read is behind each PHI value"
-        );
-        std::mem::swap(&mut self.phis, &mut self.sorted_phis);
+/// Sorts PHI values. Keeps its memory from function to function.
+#[derive(Debug, Default)]
+pub(super) struct PhiOrder {
+    /// Blocks with a PHI value, in the order of the values.
+    sorted: Vec<Block>,
+    /// The blocks of one of LLVM's searches.
+    searched: Vec<Block>,
+    /// The same by block.
+    is_searched: Vec<bool>,
+    /// By block of such a search: the value that leaves it, as far as LLVM knows it.
+    known: Vec<PackedOption<ValueNumber>>,
+    /// By block: its PHI value.
+    phi_of: Vec<ValueNumber>,
+    /// By value: the block that defines it.
+    value_blocks: Vec<Block>,
+    /// Scratch memory to sort blocks.
+    set: Vec<u64>,
+}
+
+/// The web at hand.
+struct Web<'a> {
+    id: WebId,
+    set: WebSet,
+    states: &'a mut [BlockState],
+    definitions: &'a [WebDefinition],
+    segments: &'a [LiveSegment],
+    starts: &'a [SlotIndex],
+    numbers: &'a [u32],
+    input: Input<'a>,
+}
+
+/// What a search found.
+struct Found {
+    /// Blocks whose PHI value has no number.
+    missing: usize,
+    /// The last of them.
+    last: Block,
+}
+
+impl Web<'_> {
+    /// True if the web is in a set of `block`.
+    #[inline]
+    fn is_in(&self, block: Block, set: impl Fn(&BlockState) -> WebSet) -> bool {
+        set(&self.states[block.index()]) & self.set != 0
+    }
+
+    /// True if `block` has a PHI value without a number.
+    fn needs_phi(&self, block: Block) -> bool {
+        self.is_in(block, |state| state.phis & !state.numbered)
     }
 
     /// Returns the block in which the first of `accesses` reads a value that comes from another
     /// block.
-    fn block_of_read(
-        &self,
-        accesses: &[RegisterOperandRecord],
-        definitions: &[WebDefinition],
-        indexes: &SlotIndexes,
-        scan: &Scan,
-    ) -> Option<Block> {
+    fn block_of_read(&self, accesses: &[RegisterOperandRecord]) -> Option<Block> {
         let access = accesses[0].access();
         match access {
             Access::ReadByPhi => {
                 let predecessor = accesses[1].block();
-                (self.states[predecessor.index()].defined != self.web).then_some(predecessor)
+                (!self.is_in(predecessor, |state| state.defined)).then_some(predecessor)
             }
             Access::Read | Access::ReadEarly => {
-                let number = indexes.instruction_numbers[accesses[0].instruction().index()];
+                let number = self.numbers[accesses[0].instruction().index()];
                 let slot = access_slot(number, access);
-                let block = scan.block_of(slot);
+                let block = self.input.chains.scan.block_of(slot);
                 let is_before =
                     |definition: &WebDefinition| definition.block == block && definition.slot < slot;
-                (!definitions.iter().any(is_before)).then_some(block)
+                let is_defined =
+                    self.is_in(block, |state| state.defined) && self.definitions.iter().any(is_before);
+                (!is_defined).then_some(block)
             }
             Access::Define | Access::DefineEarly | Access::Mention | Access::FromBlock => None,
         }
     }
 
-    /// True if `block` has a PHI value without a number.
-    fn needs_phi(&self, block: Block) -> bool {
-        let state = self.states[block.index()];
-        state.has_phi == self.web && state.has_number != self.web
+    /// Returns the value that leaves a block that defines the web, and else the one that enters it.
+    fn leaving(&self, block: Block) -> ValueNumber {
+        if self.is_in(block, |state| state.defined) {
+            let behind = self.definitions.partition_point(|definition| definition.block <= block);
+            return self.definitions[behind - 1].value;
+        }
+        let start = self.starts[block.index()];
+        let behind = self.segments.partition_point(|segment| segment.start <= start);
+        self.segments[behind - 1].value
+    }
+}
+
+impl PhiOrder {
+    /// Prepares for a function of `blocks` blocks.
+    pub(super) fn begin(&mut self, blocks: usize) {
+        self.is_searched.resize(blocks, false);
+        self.known.resize(blocks, PackedOption::default());
+        self.phi_of.resize(blocks, ValueNumber::ZERO);
+    }
+
+    /// Sorts `phis`, the blocks with PHI values of the member `web` of `batch`, whose segments are
+    /// in `result`. The values have provisional numbers in their present order, behind those of the
+    /// definitions, and get those of the new order.
+    pub(super) fn run(
+        &mut self,
+        batch: &mut Batch,
+        web: usize,
+        phis: &mut [Block],
+        input: Input<'_>,
+        result: &mut LiveIntervals,
+    ) {
+        let Member { register, web: id, .. } = batch.members[web];
+        let webs = input.chains.webs;
+        let record = result.records[register.index()];
+        let segments = record.first_segment as usize..(record.first_segment + record.segment_count) as usize;
+        let mut web = Web {
+            id,
+            set: 1 << web,
+            states: &mut batch.states,
+            definitions: webs.definitions(id),
+            segments: &result.segments[segments.clone()],
+            starts: &result.indexes.block_starts,
+            numbers: &result.indexes.instruction_numbers,
+            input,
+        };
+        let definitions = web.definitions.len();
+        self.value_blocks.clear();
+        self.value_blocks.resize(definitions, Block::new(0));
+        for definition in web.definitions {
+            self.value_blocks[definition.value.index()] = definition.block;
+        }
+        self.value_blocks.extend_from_slice(phis);
+        for (position, phi) in phis.iter().enumerate() {
+            self.phi_of[phi.index()] = ValueNumber::new(definitions + position);
+        }
+        self.sort(&mut web, phis);
+        phis.copy_from_slice(&self.sorted);
+        for (position, phi) in phis.iter().enumerate() {
+            self.phi_of[phi.index()] = ValueNumber::new(definitions + position);
+        }
+        for segment in &mut result.segments[segments] {
+            if segment.value.index() >= definitions {
+                let block = self.value_blocks[segment.value.index()];
+                segment.value = self.phi_of[block.index()];
+            }
+        }
+    }
+
+    /// Lists `phis` in the order in which LLVM makes their values.
+    fn sort(&mut self, web: &mut Web<'_>, phis: &[Block]) {
+        let chains = web.input.chains;
+        self.sorted.clear();
+        for place in chains.webs.operands(web.id, chains.chains) {
+            match phis.len() - self.sorted.len() {
+                0 => return,
+                1 => {
+                    let last = phis.iter().find(|&&block| web.needs_phi(block));
+                    return self.number(web, *last.expect("one is left"));
+                }
+                _ => {}
+            }
+            let read = web.block_of_read(&chains.operands[place.register_operand as usize..]);
+            let Some(block) = read.filter(|&block| !web.is_in(block, |state| state.known_in)) else {
+                continue;
+            };
+            match self.search(web, block) {
+                Found { missing: 0, .. } => {}
+                Found { missing: 1, last } => self.number(web, last),
+                Found { missing, .. } => self.number_searched(web, missing),
+            }
+        }
+        assert_eq!(self.sorted.len(), phis.len(), "a read is behind each PHI value");
     }
 
     /// Gives the PHI value of `block` the next number.
-    fn number_phi(&mut self, block: Block) {
-        self.states[block.index()].has_number = self.web;
-        self.sorted_phis.push(block);
+    fn number(&mut self, web: &mut Web<'_>, block: Block) {
+        web.states[block.index()].numbered |= web.set;
+        self.sorted.push(block);
     }
 
     /// Lists the blocks where the web is live if `block` reads it and that are not known to be
     /// live-in yet, in the order in which LLVM finds them.
-    fn search(&mut self, block: Block, input: Input<'_>) {
+    fn search(&mut self, web: &mut Web<'_>, block: Block) -> Found {
+        let mut found = Found {
+            missing: 0,
+            last: block,
+        };
         self.searched.clear();
-        self.states[block.index()].known_in = self.web;
-        self.states[block.index()].known = PackedOption::default();
+        web.states[block.index()].known_in |= web.set;
         self.searched.push(block);
         let mut next = 0;
         while let Some(&current) = self.searched.get(next) {
             next += 1;
-            for &predecessor in input.flow.predecessors_of(current) {
-                let state = &mut self.states[predecessor.index()];
-                if state.known_out == self.web {
-                    continue;
-                }
-                state.known_out = self.web;
-                if state.defined != self.web && state.known_in != self.web {
-                    state.known_in = self.web;
-                    state.known = PackedOption::default();
+            if web.needs_phi(current) {
+                found.missing += 1;
+                found.last = current;
+            }
+            for &predecessor in web.input.flow.predecessors_of(current) {
+                let state = &mut web.states[predecessor.index()];
+                state.known_out |= web.set;
+                if (state.defined | state.known_in) & web.set == 0 {
+                    state.known_in |= web.set;
                     self.searched.push(predecessor);
                 }
             }
+        }
+        found
+    }
+
+    /// Numbers the PHI values of the searched blocks, `missing` of them, in the order in which LLVM
+    /// makes them.
+    fn number_searched(&mut self, web: &mut Web<'_>, mut missing: usize) {
+        for &block in &self.searched {
+            self.is_searched[block.index()] = true;
+            self.known[block.index()] = PackedOption::default();
+        }
+        if self.searched.len() > UNSORTED_BLOCKS {
+            web.input.flow.order.sort(&mut self.searched, &mut self.set);
+        }
+        while missing > 1 && self.visit_searched(web, &mut missing) {}
+        for position in 0..self.searched.len() {
+            let block = self.searched[position];
+            if web.needs_phi(block) {
+                self.number(web, block);
+            }
+            self.is_searched[block.index()] = false;
         }
     }
 
     /// Visits the searched blocks once as LLVM does, until a single PHI value is `missing`. Returns
     /// false if nothing changed.
-    fn visit_searched(&mut self, missing: &mut usize, input: Input<'_>) -> bool {
+    fn visit_searched(&mut self, web: &mut Web<'_>, missing: &mut usize) -> bool {
         let mut changed = false;
         for position in 0..self.searched.len() {
             let block = self.searched[position];
-            let state = self.states[block.index()];
-            let dominator = input.dominators.immediate(block);
+            let dominator = web.input.dominators.immediate(block);
             let dominator = dominator.expect("the entry is not live-in");
-            let value = if !self.needs_phi(block) {
-                if state.has_phi == self.web {
+            let value = if !web.needs_phi(block) {
+                if web.is_in(block, |state| state.phis) {
                     continue;
                 }
-                self.known_value(dominator)
-            } else if self.values_meet(block, dominator, input) {
-                self.number_phi(block);
+                self.known_value(web, dominator)
+            } else if self.values_meet(web, block, dominator) {
+                self.number(web, block);
                 changed = true;
                 *missing -= 1;
                 if *missing == 1 {
                     break;
                 }
-                Some(state.phi)
+                Some(self.phi_of[block.index()])
             } else {
-                self.known_value(dominator)
+                self.known_value(web, dominator)
             };
-            if value.is_some() && value != state.known.expand() {
-                self.states[block.index()].known = value.into();
+            let known = &mut self.known[block.index()];
+            if value.is_some() && value != known.expand() {
+                *known = value.into();
                 changed = true;
             }
         }
@@ -171,24 +275,36 @@ impl WebSolver {
     }
 
     /// Returns the value that leaves a block, if LLVM knows it.
-    fn known_value(&self, block: Block) -> Option<ValueNumber> {
-        let state = self.states[block.index()];
-        if state.defined == self.web {
-            return Some(state.leaving);
+    fn known_value(&self, web: &Web<'_>, block: Block) -> Option<ValueNumber> {
+        if self.is_searched[block.index()] && !web.is_in(block, |state| state.defined) {
+            return self.known[block.index()].expand();
         }
-        state.known.expand().filter(|_| state.known_in == self.web)
+        let is_known = web.is_in(block, |state| state.defined | state.known_in);
+        is_known.then(|| web.leaving(block))
     }
 
     /// True if LLVM sees at `block` that another value than that of its dominator comes in.
-    fn values_meet(&self, block: Block, dominator: Block, input: Input<'_>) -> bool {
-        let incoming = self.known_value(dominator);
-        let mut predecessors = input.flow.predecessors_of(block).iter();
-        self.states[dominator.index()].known_out != self.web
+    fn values_meet(&self, web: &Web<'_>, block: Block, dominator: Block) -> bool {
+        let incoming = self.known_value(web, dominator);
+        let mut predecessors = web.input.flow.predecessors_of(block).iter();
+        !web.is_in(dominator, |state| state.known_out)
             || predecessors.any(|&predecessor| {
-                let value = self.known_value(predecessor);
+                let value = self.known_value(web, predecessor);
                 let source = value.map(|value| self.value_blocks[value.index()]);
                 value != incoming
-                    && source.is_some_and(|source| input.dominators.dominates(dominator, source))
+                    && source.is_some_and(|source| web.input.dominators.dominates(dominator, source))
             })
+    }
+
+    /// Returns the bytes of memory held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        [&self.sorted, &self.searched, &self.value_blocks]
+            .map(Vec::capacity)
+            .iter()
+            .sum::<usize>()
+            * size_of::<Block>()
+            + self.is_searched.capacity()
+            + (self.known.capacity() + self.phi_of.capacity()) * size_of::<ValueNumber>()
+            + self.set.capacity() * size_of::<u64>()
     }
 }

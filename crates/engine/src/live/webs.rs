@@ -155,6 +155,13 @@ impl Webs {
         &self.definitions[first as usize..(first + count) as usize]
     }
 
+    /// Returns the last definition of `web` in `block`, which defines it.
+    pub(super) fn last_definition(&self, web: WebId, block: Block) -> WebDefinition {
+        let definitions = self.definitions(web);
+        let behind = definitions.partition_point(|definition| definition.block <= block);
+        definitions[behind - 1]
+    }
+
     /// Adds the interval of a register that is used only in the blocks that define it.
     fn append_local(&mut self, register: Register, web: WebId, result: &mut LiveIntervals) {
         let first_segment = result.segments.len() as u32;
