@@ -645,6 +645,17 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn several_batches_of_webs(
+            seed: u64, blocks in 40_u32..160, registers in 200_u32..400, length in 1_u32..8
+        ) {
+            check_random(seed, blocks, registers, length)?;
+        }
+    }
+
+    proptest! {
         #![proptest_config(ProptestConfig::with_cases(1500))]
 
         #[test]

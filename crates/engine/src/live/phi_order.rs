@@ -95,7 +95,9 @@ impl Web<'_> {
     /// Returns the value that leaves a block that defines the web, and else the one that enters it.
     fn leaving(&self, block: Block) -> ValueNumber {
         if self.is_in(block, |state| state.defined) {
-            let behind = self.definitions.partition_point(|definition| definition.block <= block);
+            let behind = self
+                .definitions
+                .partition_point(|definition| definition.block <= block);
             return self.definitions[behind - 1].value;
         }
         let start = self.starts[block.index()];
@@ -123,7 +125,9 @@ impl PhiOrder {
         input: Input<'_>,
         result: &mut LiveIntervals,
     ) {
-        let Member { register, web: id, .. } = batch.members[web];
+        let Member {
+            register, web: id, ..
+        } = batch.members[web];
         let webs = input.chains.webs;
         let record = result.records[register.index()];
         let segments = record.first_segment as usize..(record.first_segment + record.segment_count) as usize;

@@ -89,7 +89,9 @@ impl Pieces {
             blocks,
             solved,
         } = batch;
-        let Input { dominators, chains, .. } = input;
+        let Input {
+            dominators, chains, ..
+        } = input;
         // The block visited before, and the webs that are live on entry to it.
         let mut next = Block::new(0);
         let mut entering: WebSet = 0;
@@ -167,7 +169,10 @@ impl Pieces {
         webs: &Webs,
     ) {
         let left = &webs.definitions(member.web)[..member.definitions_left as usize];
-        let here = left.iter().rev().take_while(|definition| definition.block == block);
+        let here = left
+            .iter()
+            .rev()
+            .take_while(|definition| definition.block == block);
         let mut open_end = is_live_out.then_some(member.open_end);
         for definition in here {
             member.definitions_left -= 1;
@@ -182,7 +187,9 @@ impl Pieces {
 
     /// Finds the values of the pieces that begin with a block, and numbers PHI values.
     fn find_values(&mut self, batch: &Batch, input: Input<'_>) {
-        let Input { dominators, chains, .. } = input;
+        let Input {
+            dominators, chains, ..
+        } = input;
         self.events.drain_ascending(&mut self.sorted_events);
         let count = batch.members.len();
         self.current.clear();
@@ -289,7 +296,9 @@ impl Pieces {
         let mut phis = &mut self.phi_blocks[..];
         let mut first_phi = 0;
         for web in 0..batch.members.len() {
-            let Member { register, web: id, .. } = batch.members[web];
+            let Member {
+                register, web: id, ..
+            } = batch.members[web];
             let (blocks, rest) = phis.split_at_mut((self.phi_ends[web] - first_phi) as usize);
             phis = rest;
             first_phi = self.phi_ends[web];
@@ -302,7 +311,9 @@ impl Pieces {
             let record = &mut result.records[register.index()];
             let values = &mut result.values;
             let chains = input.chains;
-            let values = chains.webs.append_values(id, blocks, &result.indexes.block_starts, values);
+            let values = chains
+                .webs
+                .append_values(id, blocks, &result.indexes.block_starts, values);
             record.first_value = values.first_value;
             record.value_count = values.value_count;
         }
@@ -355,22 +366,20 @@ fn changes(
     }
     // Both values come from above. They differ if one begins on the way up to the first block that
     // dominates both.
-    let mut asked = 0;
     let (mut left, mut right) = (Some(before), immediate);
-    while left != right {
-        asked += 1;
-        if asked > MOST_ASKED || changed == through {
-            return through;
+    for _ in 0..MOST_ASKED {
+        if left == right || changed == through {
+            return changed;
         }
         let is_above = left.is_none_or(|left| dominators.strictly_dominates(left, block));
         let side = if is_above { &mut right } else { &mut left };
         let Some(asked) = *side else {
-            return through;
+            break;
         };
         changed |= through & states[asked.index()].new_values();
         *side = dominators.immediate(asked);
     }
-    changed
+    through
 }
 
 /// Returns the last read of a web in `block` that no definition of the block reaches. Blocks and

@@ -158,7 +158,8 @@ impl WebSolver {
             self.touched.drain_ascending(&mut self.batch.blocks);
             self.find_phis();
             self.pieces.run(&mut self.batch, input, result);
-            self.pieces.write(&mut self.batch, &mut self.phi_order, input, result);
+            self.pieces
+                .write(&mut self.batch, &mut self.phi_order, input, result);
             for block in &self.batch.blocks {
                 self.batch.states[block.index()] = BlockState::default();
             }

@@ -65,6 +65,12 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
             }
             function.instruction(PHI, &operands);
         }
+        if block == 0 && random.chance(50) {
+            // No path without definition reaches a read.
+            for register in single..registers {
+                function.instruction(PLAIN, &[def(register)]);
+            }
+        }
         for _ in 0..random.below(length + 1) {
             let operands = random_operands(random, registers, single, &mut undefined);
             let opcode = if random.chance(5) { DEBUG } else { PLAIN };
