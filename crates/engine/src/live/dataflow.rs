@@ -24,7 +24,9 @@ use crate::entity::{Block, EntityRef, PackedOption, Register};
 #[derive(Debug, Default)]
 pub(super) struct BlockSet {
     words: Vec<u64>,
-    /// All members are in words below this one.
+    /// All members are in words from this one on.
+    first: usize,
+    /// All members are in words below this one, but for those that a walk has still to visit.
     end: usize,
 }
 
@@ -33,6 +35,7 @@ impl BlockSet {
     pub(super) fn reset(&mut self, blocks: usize) {
         self.words.clear();
         self.words.resize(blocks.div_ceil(64), 0);
+        self.first = usize::MAX;
         self.end = 0;
     }
 
@@ -40,6 +43,7 @@ impl BlockSet {
     pub(super) fn insert(&mut self, block: Block) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);
+        self.first = self.first.min(word);
         self.end = self.end.max(word + 1);
     }
 
@@ -48,6 +52,7 @@ impl BlockSet {
     pub(super) fn insert_during_walk(&mut self, block: Block, below: usize) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);
+        self.first = self.first.min(word);
         if word >= below {
             self.end = self.end.max(word + 1);
         }
@@ -55,7 +60,7 @@ impl BlockSet {
 
     /// Removes the last member below word `below` and returns it.
     pub(super) fn pop_last(&mut self, below: &mut usize) -> Option<Block> {
-        while *below > 0 {
+        while *below > self.first {
             let word = &mut self.words[*below - 1];
             if *word != 0 {
                 let bit = 63 - word.leading_zeros() as usize;
@@ -73,25 +78,34 @@ impl BlockSet {
         while let Some(block) = self.pop_last(&mut below) {
             visit(block);
         }
+        self.first = usize::MAX;
         self.end = 0;
     }
 
-    /// Begins a walk from the last member to the first, and returns the word below which it is, or
-    /// none if the set is empty.
+    /// Begins a walk from the last member to the first, which must be finished
+    /// ([`pop_last`](Self::pop_last)). Returns the word below which all members are, or none if there
+    /// are none.
     pub(super) fn begin_walk(&mut self) -> Option<usize> {
-        Some(std::mem::take(&mut self.end)).filter(|&end| end > 0)
+        match std::mem::take(&mut self.end) {
+            0 => {
+                self.first = usize::MAX;
+                None
+            }
+            end => Some(end),
+        }
     }
 
     /// Empties the set and writes its members to `members`, ascending.
     pub(super) fn drain_ascending(&mut self, members: &mut Vec<Block>) {
         members.clear();
-        for (word, bits) in self.words[..self.end].iter_mut().enumerate() {
-            let mut bits = std::mem::take(bits);
+        for word in self.first..self.end {
+            let mut bits = std::mem::take(&mut self.words[word]);
             while bits != 0 {
                 members.push(Block::new(word * 64 + bits.trailing_zeros() as usize));
                 bits &= bits - 1;
             }
         }
+        self.first = usize::MAX;
         self.end = 0;
     }
 

@@ -587,8 +587,10 @@ mod tests {
         let mut calc = LiveRangeCalc::with_bypass(Bypass::Never);
         let mut intervals = LiveIntervals::default();
         for round in 0..200 {
-            let blocks = 1 + random.below(12);
-            let function = random_function(&mut random, blocks, 24, 8);
+            // At times more than one batch of webs.
+            let (most_blocks, registers) = if round % 8 == 0 { (100, 300) } else { (12, 24) };
+            let blocks = 1 + random.below(most_blocks);
+            let function = random_function(&mut random, blocks, registers, 8);
             let snapshot = function.snapshot();
             intervals.renumber(&snapshot);
             calc.compute(&snapshot, &mut intervals);

@@ -13,7 +13,7 @@ use super::resolve::UNSORTED_BLOCKS;
 use super::scan::{WebId, access_slot};
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
-use super::web_values::{Batch, BlockState, Input, Member, WebSet};
+use super::web_values::{BlockState, Input, Member, WebBatch, WebSet};
 use super::webs::WebDefinition;
 use crate::entity::{Block, EntityRef, PackedOption};
 use crate::snapshot::abi::{Access, RegisterOperandRecord};
@@ -25,7 +25,7 @@ pub(super) struct PhiOrder {
     sorted: Vec<Block>,
     /// The blocks of one of LLVM's searches.
     searched: Vec<Block>,
-    /// The same by block.
+    /// By block: true while LLVM visits the search's blocks, if it is one of them.
     is_searched: Vec<bool>,
     /// By block of such a search: the value that leaves it, as far as LLVM knows it.
     known: Vec<PackedOption<ValueNumber>>,
@@ -95,10 +95,7 @@ impl Web<'_> {
     /// Returns the value that leaves a block that defines the web, and else the one that enters it.
     fn leaving(&self, block: Block) -> ValueNumber {
         if self.is_in(block, |state| state.defined) {
-            let behind = self
-                .definitions
-                .partition_point(|definition| definition.block <= block);
-            return self.definitions[behind - 1].value;
+            return self.input.chains.webs.last_definition(self.id, block).value;
         }
         let start = self.starts[block.index()];
         let behind = self.segments.partition_point(|segment| segment.start <= start);
@@ -109,31 +106,32 @@ impl Web<'_> {
 impl PhiOrder {
     /// Prepares for a function of `blocks` blocks.
     pub(super) fn begin(&mut self, blocks: usize) {
+        self.is_searched.clear();
         self.is_searched.resize(blocks, false);
         self.known.resize(blocks, PackedOption::default());
         self.phi_of.resize(blocks, ValueNumber::ZERO);
     }
 
-    /// Sorts `phis`, the blocks with PHI values of the member `web` of `batch`, whose segments are
+    /// Sorts `phis`, the blocks with PHI values of the web with `bit` in `batch`, whose segments are
     /// in `result`. The values have provisional numbers in their present order, behind those of the
     /// definitions, and get those of the new order.
     pub(super) fn run(
         &mut self,
-        batch: &mut Batch,
-        web: usize,
+        batch: &mut WebBatch,
+        bit: usize,
         phis: &mut [Block],
         input: Input<'_>,
         result: &mut LiveIntervals,
     ) {
         let Member {
             register, web: id, ..
-        } = batch.members[web];
+        } = batch.members[bit];
         let webs = input.chains.webs;
         let record = result.records[register.index()];
         let segments = record.first_segment as usize..(record.first_segment + record.segment_count) as usize;
         let mut web = Web {
             id,
-            set: 1 << web,
+            set: 1 << bit,
             states: &mut batch.states,
             definitions: webs.definitions(id),
             segments: &result.segments[segments.clone()],

@@ -12,30 +12,31 @@ use super::phi_order::PhiOrder;
 use super::scan::Scan;
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
-use super::web_values::{Batch, BlockState, Input, Member, WebSet, members};
+use super::web_values::{BlockState, Input, Member, WebBatch, WebSet, bits};
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;
 
-/// Blocks on the way up the dominator tree that are asked whether a value changes there. Behind
-/// more, it may have changed.
-const MOST_ASKED: usize = 32;
+/// Blocks on the way up the dominator tree that are asked whether a value begins there. If the way
+/// is longer, all webs are cut. Pieces with equal values are merged again, so this only costs memory
+/// for a while. Tests go that way more often.
+const MOST_ASKED: usize = if cfg!(test) { 2 } else { 32 };
 
 /// A part of a web's interval that holds one value.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    web: u8,
+    bit: u8,
     start: SlotIndex,
     end: SlotIndex,
     value: ValueNumber,
 }
 
-/// A value that holds again behind the part of the preorder where another one does.
+/// The value of a web outside of a subtree of the dominator tree in which another one holds.
 #[derive(Clone, Copy, Debug)]
 struct Hidden {
-    /// The end of that part.
+    /// The end of the subtree in the preorder.
     end: u32,
-    web: u8,
+    bit: u8,
     value: ValueNumber,
 }
 
@@ -49,18 +50,18 @@ pub(super) struct Pieces {
     /// Positions in the preorder of the blocks where values or pieces begin.
     events: BlockSet,
     sorted_events: Vec<Block>,
-    /// By web: the value that holds.
+    /// By bit: the value that holds.
     current: Vec<ValueNumber>,
     hidden: Vec<Hidden>,
-    /// PHI values: their web and block, in the order of their provisional numbers.
+    /// PHI values: the web's bit and the block, in the order of their provisional numbers.
     phis: Vec<(u8, Block)>,
-    /// By web: the number of PHI values, then the end of its part of `phi_blocks`.
+    /// By bit: the number of PHI values, then the end of its part of `phi_blocks`.
     phi_ends: Vec<u32>,
     /// The blocks of the PHI values, by web.
     phi_blocks: Vec<Block>,
-    /// By web: the number of pieces, then the position behind its next segment.
+    /// By bit: the number of pieces, then the position behind its next segment.
     ends: Vec<u32>,
-    /// By web: its latest piece.
+    /// By bit: the web's latest piece.
     latest: Vec<u32>,
 }
 
@@ -74,7 +75,7 @@ impl Pieces {
 
     /// Finds the pieces of a batch. PHI values have provisional numbers behind those of the web's
     /// definitions.
-    pub(super) fn run(&mut self, batch: &mut Batch, input: Input<'_>, result: &LiveIntervals) {
+    pub(super) fn run(&mut self, batch: &mut WebBatch, input: Input<'_>, result: &LiveIntervals) {
         self.pieces.clear();
         self.cut(batch, input, &result.indexes.block_starts);
         self.find_values(batch, input);
@@ -82,9 +83,9 @@ impl Pieces {
     }
 
     /// Lists the pieces.
-    fn cut(&mut self, batch: &mut Batch, input: Input<'_>, starts: &[SlotIndex]) {
-        let Batch {
-            members: webs,
+    fn cut(&mut self, batch: &mut WebBatch, input: Input<'_>, starts: &[SlotIndex]) {
+        let WebBatch {
+            members,
             states,
             blocks,
             solved,
@@ -104,19 +105,26 @@ impl Pieces {
                 false => 0,
             };
             let cut = changes(states, dominators, block, next, through);
-            self.begin_with_block(webs, states, next, entering & !through | cut, starts);
-            for web in members(live_out & !through | cut) {
-                webs[web].open_end = end;
+            self.begin_with_block(
+                members,
+                states,
+                next,
+                entering & !through | cut,
+                starts,
+                dominators,
+            );
+            for bit in bits(live_out & !through | cut) {
+                members[bit].open_end = end;
             }
-            for web in members(state.defined & *solved) {
-                let is_live = |set: WebSet| set >> web & 1 != 0;
-                self.add_definitions(&mut webs[web], web, block, is_live(live_out), chains.webs);
+            for bit in bits(state.defined & *solved) {
+                let is_live = |set: WebSet| set >> bit & 1 != 0;
+                self.add_definitions(&mut members[bit], bit, block, is_live(live_out), chains.webs);
                 if is_live(live_in) {
-                    webs[web].open_end = last_read(&mut webs[web], block, chains.scan);
+                    members[bit].open_end = last_read(&mut members[bit], block, chains.scan);
                 }
             }
-            for web in members(live_in & !live_out & !state.defined) {
-                webs[web].open_end = last_read(&mut webs[web], block, chains.scan);
+            for bit in bits(live_in & !live_out & !state.defined) {
+                members[bit].open_end = last_read(&mut members[bit], block, chains.scan);
             }
             if state.new_values() & *solved != 0 {
                 self.note_event(block, dominators);
@@ -124,12 +132,7 @@ impl Pieces {
             next = block;
             entering = live_in;
         }
-        self.begin_with_block(webs, states, next, entering, starts);
-        for &block in &*blocks {
-            if states[block.index()].begins != 0 {
-                self.note_event(block, dominators);
-            }
-        }
+        self.begin_with_block(members, states, next, entering, starts, dominators);
     }
 
     fn note_event(&mut self, block: Block, dominators: &DominatorTree<Block>) {
@@ -140,21 +143,23 @@ impl Pieces {
     /// Begins the open pieces of `begins` at the start of `block`.
     fn begin_with_block(
         &mut self,
-        webs: &[Member],
+        members: &[Member],
         states: &mut [BlockState],
         block: Block,
         begins: WebSet,
         starts: &[SlotIndex],
+        dominators: &DominatorTree<Block>,
     ) {
         if begins == 0 {
             return;
         }
+        self.note_event(block, dominators);
         states[block.index()].begins = begins;
         self.first_of_block[block.index()] = self.pieces.len() as u32;
-        self.pieces.extend(members(begins).map(|web| Piece {
-            web: web as u8,
+        self.pieces.extend(bits(begins).map(|bit| Piece {
+            bit: bit as u8,
             start: starts[block.index()],
-            end: webs[web].open_end,
+            end: members[bit].open_end,
             value: ValueNumber::ZERO,
         }));
     }
@@ -163,7 +168,7 @@ impl Pieces {
     fn add_definitions(
         &mut self,
         member: &mut Member,
-        web: usize,
+        bit: usize,
         block: Block,
         is_live_out: bool,
         webs: &Webs,
@@ -177,7 +182,7 @@ impl Pieces {
         for definition in here {
             member.definitions_left -= 1;
             self.pieces.push(Piece {
-                web: web as u8,
+                bit: bit as u8,
                 start: definition.slot,
                 end: open_end.take().unwrap_or(definition.end),
                 value: definition.value,
@@ -186,7 +191,7 @@ impl Pieces {
     }
 
     /// Finds the values of the pieces that begin with a block, and numbers PHI values.
-    fn find_values(&mut self, batch: &Batch, input: Input<'_>) {
+    fn find_values(&mut self, batch: &WebBatch, input: Input<'_>) {
         let Input {
             dominators, chains, ..
         } = input;
@@ -201,47 +206,47 @@ impl Pieces {
         for position in 0..self.sorted_events.len() {
             let position = self.sorted_events[position].index();
             while let Some(hidden) = self.hidden.pop_if(|hidden| hidden.end as usize <= position) {
-                self.current[usize::from(hidden.web)] = hidden.value;
+                self.current[usize::from(hidden.bit)] = hidden.value;
             }
             let block = dominators.preorder()[position];
             let end = dominators.subtree_end(block) as u32;
             let state = &batch.states[block.index()];
-            for web in members(state.phis & batch.solved) {
-                let definitions = chains.webs.definitions(batch.members[web].web).len();
-                let phi = definitions + self.phi_ends[web] as usize;
-                self.phi_ends[web] += 1;
-                self.phis.push((web as u8, block));
-                self.hold(web, ValueNumber::new(phi), end);
+            for bit in bits(state.phis & batch.solved) {
+                let definitions = chains.webs.definitions(batch.members[bit].web).len();
+                let phi = definitions + self.phi_ends[bit] as usize;
+                self.phi_ends[bit] += 1;
+                self.phis.push((bit as u8, block));
+                self.hold(bit, ValueNumber::new(phi), end);
             }
             let first = self.first_of_block[block.index()] as usize;
-            for (piece, web) in members(state.begins).enumerate() {
-                self.pieces[first + piece].value = self.current[web];
+            for (piece, bit) in bits(state.begins).enumerate() {
+                self.pieces[first + piece].value = self.current[bit];
             }
-            for web in members(state.defined & batch.solved) {
-                let last = chains.webs.last_definition(batch.members[web].web, block);
-                self.hold(web, last.value, end);
+            for bit in bits(state.defined & batch.solved) {
+                let last = chains.webs.last_definition(batch.members[bit].web, block);
+                self.hold(bit, last.value, end);
             }
         }
     }
 
-    /// Lets `value` be that of `web` up to position `end` of the preorder.
-    fn hold(&mut self, web: usize, value: ValueNumber, end: u32) {
-        let value = std::mem::replace(&mut self.current[web], value);
-        let web = web as u8;
-        self.hidden.push(Hidden { end, web, value });
+    /// Lets `value` be that of a web up to position `end` of the preorder.
+    fn hold(&mut self, bit: usize, value: ValueNumber, end: u32) {
+        let value = std::mem::replace(&mut self.current[bit], value);
+        let bit = bit as u8;
+        self.hidden.push(Hidden { end, bit, value });
     }
 
     /// Merges pieces that touch and hold the same value, and counts those of each web.
-    fn merge(&mut self, webs: usize) {
+    fn merge(&mut self, web_count: usize) {
         const NONE: u32 = u32::MAX;
         self.ends.clear();
-        self.ends.resize(webs, 0);
+        self.ends.resize(web_count, 0);
         self.latest.clear();
-        self.latest.resize(webs, NONE);
+        self.latest.resize(web_count, NONE);
         let mut kept = 0;
         for position in 0..self.pieces.len() {
             let piece = self.pieces[position];
-            let latest = &mut self.latest[usize::from(piece.web)];
+            let latest = &mut self.latest[usize::from(piece.bit)];
             if let Some(later) = self.pieces.get_mut(*latest as usize)
                 && later.start == piece.end
                 && later.value == piece.value
@@ -250,7 +255,7 @@ impl Pieces {
                 continue;
             }
             *latest = kept as u32;
-            self.ends[usize::from(piece.web)] += 1;
+            self.ends[usize::from(piece.bit)] += 1;
             self.pieces[kept] = piece;
             kept += 1;
         }
@@ -260,7 +265,7 @@ impl Pieces {
     /// Adds the intervals of the batch to `result`.
     pub(super) fn write(
         &mut self,
-        batch: &mut Batch,
+        batch: &mut WebBatch,
         phi_order: &mut PhiOrder,
         input: Input<'_>,
         result: &mut LiveIntervals,
@@ -273,18 +278,18 @@ impl Pieces {
         let mut end = result.segments.len() as u32;
         make_room(&mut result.segments, self.pieces.len());
         result.segments.resize(end as usize + self.pieces.len(), filler);
-        for (web, member) in batch.members.iter().enumerate() {
-            let count = self.ends[web];
+        for (bit, member) in batch.members.iter().enumerate() {
+            let count = self.ends[bit];
             result.records[member.register.index()] = IntervalRecord {
                 first_segment: end,
                 segment_count: count,
                 ..IntervalRecord::default()
             };
             end += count;
-            self.ends[web] = end;
+            self.ends[bit] = end;
         }
         for piece in &self.pieces {
-            let end = &mut self.ends[usize::from(piece.web)];
+            let end = &mut self.ends[usize::from(piece.bit)];
             *end -= 1;
             result.segments[*end as usize] = LiveSegment {
                 start: piece.start,
@@ -295,25 +300,23 @@ impl Pieces {
         self.sort_phis_by_web();
         let mut phis = &mut self.phi_blocks[..];
         let mut first_phi = 0;
-        for web in 0..batch.members.len() {
-            let Member {
-                register, web: id, ..
-            } = batch.members[web];
-            let (blocks, rest) = phis.split_at_mut((self.phi_ends[web] - first_phi) as usize);
+        for bit in 0..batch.members.len() {
+            let Member { register, web, .. } = batch.members[bit];
+            let (blocks, rest) = phis.split_at_mut((self.phi_ends[bit] - first_phi) as usize);
             phis = rest;
-            first_phi = self.phi_ends[web];
-            if batch.solved >> web & 1 == 0 {
+            first_phi = self.phi_ends[bit];
+            if batch.solved >> bit & 1 == 0 {
                 continue;
             }
             if blocks.len() > 1 {
-                phi_order.run(batch, web, blocks, input, result);
+                phi_order.run(batch, bit, blocks, input, result);
             }
             let record = &mut result.records[register.index()];
             let values = &mut result.values;
             let chains = input.chains;
             let values = chains
                 .webs
-                .append_values(id, blocks, &result.indexes.block_starts, values);
+                .append_values(web, blocks, &result.indexes.block_starts, values);
             record.first_value = values.first_value;
             record.value_count = values.value_count;
         }
@@ -327,8 +330,8 @@ impl Pieces {
         }
         self.phi_blocks.clear();
         self.phi_blocks.resize(self.phis.len(), Block::new(0));
-        for &(web, block) in &self.phis {
-            let position = &mut self.phi_ends[usize::from(web)];
+        for &(bit, block) in &self.phis {
+            let position = &mut self.phi_ends[usize::from(bit)];
             self.phi_blocks[*position as usize] = block;
             *position += 1;
         }
@@ -360,24 +363,26 @@ fn changes(
     through: WebSet,
 ) -> WebSet {
     let mut changed = through & states[block.index()].phis;
-    let immediate = dominators.immediate(block);
-    if changed == through || immediate == Some(before) {
+    if changed == through {
         return changed;
     }
-    // Both values come from above. They differ if one begins on the way up to the first block that
-    // dominates both.
-    let (mut left, mut right) = (Some(before), immediate);
+    let immediate = |block| {
+        let dominator = dominators.immediate(block);
+        dominator.expect("a block above the way strictly dominates the block at its end")
+    };
+    // Both values come from above. They can differ only if one begins on the way up to the first
+    // block that dominates both.
+    let (mut left, mut right) = (before, immediate(block));
     for _ in 0..MOST_ASKED {
         if left == right || changed == through {
             return changed;
         }
-        let is_above = left.is_none_or(|left| dominators.strictly_dominates(left, block));
-        let side = if is_above { &mut right } else { &mut left };
-        let Some(asked) = *side else {
-            break;
+        let side = match dominators.strictly_dominates(left, block) {
+            true => &mut right,
+            false => &mut left,
         };
-        changed |= through & states[asked.index()].new_values();
-        *side = dominators.immediate(asked);
+        changed |= through & states[side.index()].new_values();
+        *side = immediate(*side);
     }
     through
 }

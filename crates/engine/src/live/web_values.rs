@@ -29,9 +29,9 @@ pub(super) type WebSet = u64;
 
 const BATCH: usize = WebSet::BITS as usize;
 
-/// Returns the members of a set, ascending.
+/// Returns the bits of a set, ascending.
 #[inline]
-pub(super) fn members(mut set: WebSet) -> impl Iterator<Item = usize> {
+pub(super) fn bits(mut set: WebSet) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
         set &= set - 1;
@@ -87,9 +87,10 @@ pub(super) struct Input<'a> {
     pub chains: Chains<'a>,
 }
 
-/// A batch of webs.
+/// A batch of webs. Each has a bit in its sets.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct WebBatch {
+    /// By bit.
     pub members: Vec<Member>,
     /// By block.
     pub states: Vec<BlockState>,
@@ -102,11 +103,11 @@ pub(super) struct Batch {
 /// Solves webs. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct WebSolver {
-    batch: Batch,
+    batch: WebBatch,
     frontier: DominanceFrontier<Block>,
     /// Blocks of the batch, until they are listed.
     touched: BlockSet,
-    /// Blocks whose live-in set has grown.
+    /// Blocks whose live-in set may hold webs that are not live-out of its predecessors yet.
     pending: BlockSet,
     /// Blocks whose definitions or PHI values have not been followed to their frontiers.
     sources: Vec<Block>,
@@ -153,7 +154,7 @@ impl WebSolver {
             self.seed(webs, chains);
             self.propagate(flow);
             let unreached = self.batch.states[0].live_in;
-            unresolved.extend(members(unreached).map(|bit| webs[bit]));
+            unresolved.extend(bits(unreached).map(|bit| webs[bit]));
             self.batch.solved = !unreached;
             self.touched.drain_ascending(&mut self.batch.blocks);
             self.find_phis();
@@ -169,7 +170,7 @@ impl WebSolver {
     /// Makes `webs` the batch, and adds their definitions and reads to the blocks' sets.
     fn seed(&mut self, webs: &[Register], chains: Chains<'_>) {
         let Chains { scan, webs: all, .. } = chains;
-        let Batch { members, states, .. } = &mut self.batch;
+        let WebBatch { members, states, .. } = &mut self.batch;
         members.clear();
         for (bit, &register) in webs.iter().enumerate() {
             let set = 1 << bit;
@@ -227,7 +228,7 @@ impl WebSolver {
 
     /// Finds the blocks with PHI values. A PHI value is a definition, too.
     fn find_phis(&mut self) {
-        let Batch {
+        let WebBatch {
             states,
             blocks,
             solved,

@@ -48,9 +48,24 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
             successors[source as usize].push(target);
         }
     }
+    if random.chance(30) {
+        // The layout says nothing about the dominator tree.
+        let mut place: Vec<u32> = (0..blocks).collect();
+        for block in (2..blocks).rev() {
+            place.swap(block as usize, 1 + random.below(block) as usize);
+        }
+        let mut moved = vec![Vec::new(); blocks as usize];
+        for (block, targets) in successors.iter().enumerate() {
+            moved[place[block] as usize] = targets.iter().map(|&target| place[target as usize]).collect();
+        }
+        successors = moved;
+    }
     let mut function = TestFunction::new(registers as usize);
-    // Most registers get one definition, so that both kinds occur.
-    let single = registers * 3 / 4;
+    // The others get several definitions.
+    let single = match random.chance(70) {
+        true => registers * 3 / 4,
+        false => registers / 4,
+    };
     let mut undefined: Vec<u32> = (0..single).collect();
     for block in 0..blocks {
         function.block(&successors[block as usize]);
