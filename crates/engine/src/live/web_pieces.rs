@@ -18,8 +18,8 @@ use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;
 
 /// Blocks on the way up the dominator tree that are asked whether a value begins there. If the way
-/// is longer, all webs are cut. Pieces with equal values are merged again, so this only costs memory
-/// for a while. Tests go that way more often.
+/// is longer, all webs are cut. Pieces with equal values are merged again, so this costs only memory
+/// for a while. In tests the limit is low, so that they reach it.
 const MOST_ASKED: usize = if cfg!(test) { 2 } else { 32 };
 
 /// A part of a web's interval that holds one value.
@@ -368,7 +368,7 @@ fn changes(
     }
     let immediate = |block| {
         let dominator = dominators.immediate(block);
-        dominator.expect("a block above the way strictly dominates the block at its end")
+        dominator.expect("the way ends below the entry, which dominates all blocks")
     };
     // Both values come from above. They can differ only if one begins on the way up to the first
     // block that dominates both.
