@@ -73,6 +73,8 @@ const DECLARATIONS: &str = "declare i64 @llvm.ctpop.i64(i64)
 declare i32 @llvm.fshl.i32(i32, i32, i32)
 declare i32 @llvm.fshr.i32(i32, i32, i32)
 declare i32 @llvm.nvvm.prmt(i32, i32, i32)
+declare float @llvm.nvvm.div.full(float, float)
+declare float @llvm.nvvm.div.full.ftz(float, float)
 declare i32 @llvm.fptosi.sat.i32.f32(float)
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)
@@ -158,7 +160,7 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn private_snippet(&mut self) -> io::Result<()> {
-        match self.random.index(11) {
+        match self.random.index(12) {
             0 => self.bytes(),
             1 => self.vectors(),
             2 => self.half_precision(),
@@ -169,6 +171,7 @@ impl<W: Write> Writer<'_, W> {
             7 => self.walk(),
             8 => self.partly_undefined(),
             9 => self.toggle(),
+            10 => self.quotient(),
             _ => self.saturating_conversion(),
         }
     }
@@ -270,6 +273,38 @@ impl<W: Write> Writer<'_, W> {
         self.own_store("half", 2, result)?;
         let wide = self.value(format_args!("fpext half %t{result} to float"))?;
         self.own_store("float", 4, wide)
+    }
+
+    /// An approximate quotient of a product and one of its factors. It is stored as the whole number
+    /// next to it, which all approximations share.
+    fn quotient(&mut self) -> io::Result<()> {
+        let number = |writer: &mut Self| -> io::Result<usize> {
+            let bits = writer.own_load("i32", 4)?;
+            let low = writer.value(format_args!("and i32 %t{bits}, 1023"))?;
+            let positive = writer.value(format_args!("or i32 %t{low}, 1024"))?;
+            writer.value(format_args!("uitofp i32 %t{positive} to float"))
+        };
+        let kind = self.random.index(4);
+        let factor = number(self)?;
+        // A constant only here: LLVM 22 compiles the calls with one to an instruction that its own
+        // verifier refuses.
+        let divisor = match kind {
+            0 => "448.0".to_owned(),
+            _ => format!("%t{}", number(self)?),
+        };
+        let product = self.value(format_args!("fmul float %t{factor}, {divisor}"))?;
+        let quotient = match kind {
+            0 | 1 => self.value(format_args!("fdiv afn float %t{product}, {divisor}"))?,
+            _ => {
+                let ftz = if kind == 2 { ".ftz" } else { "" };
+                self.value(format_args!(
+                    "call float @llvm.nvvm.div.full{ftz}(float %t{product}, float {divisor})"
+                ))?
+            }
+        };
+        let above = self.value(format_args!("fadd float %t{quotient}, 0.5"))?;
+        let whole = self.value(format_args!("fptoui float %t{above} to i32"))?;
+        self.own_store("i32", 4, whole)
     }
 
     fn local_array(&mut self) -> io::Result<()> {

@@ -220,7 +220,8 @@ impl Encoding {
         match self {
             Self::Ftz => match number {
                 0 => {}
-                1 => modifiers.flags |= ModifierFlags::FTZ,
+                // As LLVM 22 has it for `nvvm.div.full.ftz`: true, extended by its sign.
+                1 | -1 => modifiers.flags |= ModifierFlags::FTZ,
                 _ => return None,
             },
             Self::IntegerComparison => {

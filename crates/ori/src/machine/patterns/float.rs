@@ -226,16 +226,23 @@ fn mixed(table: &mut PatternTable) {
 
 fn divisions(table: &mut PatternTable) {
     for letters in ["rr", "ri"] {
-        let words = words_of(DataType::F32, letters, true);
-        for (name, variant, rounding) in [
-            (format!("FDIV32{letters}_prec"), Variant::None, Rounding::Rn),
-            (format!("FDIV32{letters}"), Variant::Full, Rounding::None),
+        for (name, letters, variant, rounding) in [
+            (
+                format!("FDIV32{letters}_prec"),
+                letters,
+                Variant::None,
+                Rounding::Rn,
+            ),
+            // LLVM puts a register where its own description of FDIV32ri has a number.
+            (format!("FDIV32{letters}"), "rr", Variant::Full, Rounding::None),
             (
                 format!("DIV_APPROX_F32_{letters}"),
+                letters,
                 Variant::Approx,
                 Rounding::None,
             ),
         ] {
+            let words = words_of(DataType::F32, letters, true);
             table
                 .add(name, Operation::Fdiv, DataType::F32, &words)
                 .variant(variant)
