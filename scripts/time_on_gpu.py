@@ -22,6 +22,7 @@ import collections
 import concurrent.futures
 import json
 import math
+import os
 import re
 import statistics
 import subprocess
@@ -201,16 +202,19 @@ def measured(device, job):
 
 def worker(folder):
     """Answers jobs on standard input, a line each, until one faults. A job whose time is known is measured, others are tried."""
+    # A kernel's own printf must not stand among the answers.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     device = gpu.Gpu(folder)
-    print("ready", flush=True)
+    print("ready", file=answers)
     for line in sys.stdin:
         job = json.loads(line)
         try:
             found = (measured if "microseconds" in job else tried)(device, job)
         except RuntimeError as error:
-            print(json.dumps({"error": f"{device.running}: {error}"}), flush=True)
+            print(json.dumps({"error": f"{device.running}: {error}"}), file=answers)
             return
-        print(json.dumps(found), flush=True)
+        print(json.dumps(found), file=answers)
 
 
 def launch_of(process, job):
