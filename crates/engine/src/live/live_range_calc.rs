@@ -16,7 +16,6 @@ use super::function::Function;
 use super::live_interval::{IntervalRecord, LiveIntervals, LiveSegment, OwnedLiveRange, make_room};
 use super::resolve::{Chains, Resolver};
 use super::scan::Scan;
-use super::segment::{GENERAL_BITS, PREDICATE_BITS};
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
@@ -208,19 +207,18 @@ impl LiveRangeCalc {
             .run(function.register_count(), operands, &intervals.indexes);
         self.general.clear();
         self.predicates.clear();
-        make_room(&mut intervals.segments, self.scan.registers.len());
-        make_room(&mut intervals.values, self.scan.registers.len());
-        let states = self.scan.registers.iter();
-        for (index, (state, record)) in states.zip(&mut intervals.records).enumerate() {
-            let register = Register::new(index);
+        make_room(&mut intervals.segments, self.scan.defined().len());
+        make_room(&mut intervals.values, self.scan.defined().len());
+        for &register in &self.scan.undefined {
+            intervals.records[register.index()] = IntervalRecord::default();
+            if self.scan.registers[register.index()].crosses_blocks() {
+                intervals.unreached.push(register);
+            }
+        }
+        for &register in self.scan.defined() {
+            let state = self.scan.registers[register.index()];
             let (Some(start), Some(end)) = (state.definition.expand(), state.end.expand()) else {
-                if state.is_mentioned() {
-                    *record = IntervalRecord::default();
-                }
-                if state.crosses_blocks() {
-                    intervals.unreached.push(register);
-                }
-                continue;
+                unreachable!("a definition begins a piece, which ends somewhere");
             };
             if self.scan.web_of(register).is_some() {
                 continue;
@@ -232,7 +230,7 @@ impl LiveRangeCalc {
                 }
                 continue;
             }
-            *record = IntervalRecord {
+            intervals.records[register.index()] = IntervalRecord {
                 first_segment: intervals.segments.len() as u32,
                 segment_count: 1,
                 first_value: intervals.values.len() as u32,
@@ -249,17 +247,11 @@ impl LiveRangeCalc {
 
     /// Phases 5 and 7 for the registers that cross blocks, a full batch at a time.
     fn propagate_and_fix_endpoints(&mut self, intervals: &mut LiveIntervals) {
-        let Self {
-            general, predicates, ..
-        } = self;
-        let states = &self.scan.registers;
-        for (registers, room) in [(&mut *general, GENERAL_BITS), (&mut *predicates, PREDICATE_BITS)] {
-            if registers.len() > room {
-                // Neighbours go to one batch, so that a batch touches few blocks.
-                registers.sort_unstable_by_key(|register| states[register.index()].definition.expand());
-            }
-        }
-        let mut queue = Queue { general, predicates };
+        // In the order of their definitions: a batch of neighbours touches few blocks.
+        let mut queue = Queue {
+            general: &self.general,
+            predicates: &self.predicates,
+        };
         while !queue.is_empty() {
             let problem = Problem {
                 scan: &self.scan,
@@ -347,6 +339,7 @@ impl LiveIntervals {
 mod tests {
     use super::*;
     use crate::entity::EntityRef;
+    use crate::live::segment::{GENERAL_BITS, PREDICATE_BITS};
     use crate::live::testing::{
         COPY, DEBUG, PHI, PLAIN, Random, TestFunction, covered_slots, def, from, operand, random_function,
         read,

@@ -88,17 +88,18 @@ impl RegisterState {
     pub(super) fn crosses_blocks(&self) -> bool {
         self.upward.is_some() || self.live_out.is_some()
     }
-
-    /// True if an instruction mentions the register.
-    pub(super) fn is_mentioned(&self) -> bool {
-        self.definition.is_some() || self.end.is_some() || self.crosses_blocks()
-    }
 }
 
 /// The scan and its results. Keeps its memory from function to function.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
+    /// Registers in the order of their first definitions in layout order, then room.
+    definition_order: Vec<Register>,
+    /// The number of registers that are defined.
+    defined: usize,
+    /// Registers that are mentioned but not defined, ascending.
+    pub undefined: Vec<Register>,
     pub upward_uses: Vec<UpwardUse>,
     pub live_out_uses: Vec<LiveOutUse>,
     /// Registers with several definitions.
@@ -172,6 +173,11 @@ impl Scan {
     ) {
         self.registers.clear();
         self.registers.resize(registers, RegisterState::default());
+        if self.definition_order.len() < registers {
+            self.definition_order.resize(registers, Register::new(0));
+        }
+        self.defined = 0;
+        self.undefined.clear();
         self.upward_uses.clear();
         self.live_out_uses.clear();
         self.webs.clear();
@@ -186,6 +192,18 @@ impl Scan {
             operands = self.scan_block(indexes, Block::new(block), Instruction::from_u32(end), operands);
         }
         self.settle_phi_reads(indexes);
+        // Until here also those that are defined later.
+        let registers = &self.registers;
+        self.undefined
+            .retain(|register| registers[register.index()].definition.is_none());
+        self.undefined.sort_unstable();
+        self.undefined.dedup();
+    }
+
+    /// Returns the registers that are defined, in the order of their first definitions in layout
+    /// order.
+    pub(super) fn defined(&self) -> &[Register] {
+        &self.definition_order[..self.defined]
     }
 
     /// Scans `block`, which ends before instruction `end` and whose register operands come first in
@@ -243,6 +261,7 @@ impl Scan {
                 let state = &mut self.registers[operand.index as usize];
                 if state.end.is_none() {
                     state.end = scanned.start.into();
+                    self.undefined.push(operand.register());
                 }
             }
             Access::ReadByPhi => {
@@ -257,7 +276,10 @@ impl Scan {
     /// same instruction.
     #[inline(always)]
     fn define(&mut self, register: Register, definition: SlotIndex) -> bool {
-        if self.registers[register.index()].definition.is_some() && !self.set_aside(register, definition) {
+        if self.registers[register.index()].definition.is_none() {
+            self.definition_order[self.defined] = register;
+            self.defined += 1;
+        } else if !self.set_aside(register, definition) {
             return false;
         }
         let state = &mut self.registers[register.index()];
@@ -368,6 +390,9 @@ impl Scan {
             *last = slot.max(*last);
             return;
         }
+        if definition.is_none() && state.upward.is_none() {
+            self.undefined.push(register);
+        }
         let id = UpwardUseId::new(self.upward_uses.len());
         make_room(&mut self.upward_uses, 1);
         self.upward_uses.push(UpwardUse {
@@ -408,6 +433,9 @@ impl Scan {
             if !is_web && definition.is_some_and(|definition| start < definition && definition < end) {
                 state.end = end.into();
                 continue;
+            }
+            if definition.is_none() {
+                self.undefined.push(register);
             }
             let id = LiveOutUseId::new(self.live_out_uses.len());
             self.live_out_uses.push(LiveOutUse {
@@ -461,6 +489,7 @@ impl Scan {
     /// Returns the bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.registers.capacity() * size_of::<RegisterState>()
+            + (self.definition_order.capacity() + self.undefined.capacity()) * size_of::<Register>()
             + self.upward_uses.capacity() * size_of::<UpwardUse>()
             + self.live_out_uses.capacity() * size_of::<LiveOutUse>()
             + self.webs.capacity() * size_of::<ScannedWeb>()
