@@ -35,6 +35,19 @@ fn fits(class: OperandClass, described: &str) -> bool {
     }
 }
 
+/// Operands that instruction selection makes, where LLVM's own description of the opcode is another
+/// one: `lit-tests/ori/full-division.ll` has such instructions.
+const SELECTED_OTHERWISE: [(&str, [&str; 4]); 1] = [("FDIV32ri", ["=B32", "B32", "B32", "?"])];
+
+/// Returns the operands of an opcode as functions have them.
+fn operands_of(opcode: &LlvmOpcode) -> Vec<&str> {
+    let selected = SELECTED_OTHERWISE.iter().find(|(name, _)| opcode.name == *name);
+    match selected {
+        Some((_, operands)) => operands.to_vec(),
+        None => opcode.operands.iter().map(String::as_str).collect(),
+    }
+}
+
 #[test]
 fn every_form_is_an_opcode_with_these_operands() {
     let opcodes = opcodes();
@@ -43,15 +56,16 @@ fn every_form_is_an_opcode_with_these_operands() {
         match opcodes.get(mapping.name()) {
             None => wrong.push(format!("{}: LLVM has no such opcode", mapping.name())),
             Some(opcode) => {
-                let places = mapping.operands().iter().zip(&opcode.operands);
-                if mapping.operands().len() != opcode.operands.len()
-                    || !places.clone().all(|(&class, described)| fits(class, described))
+                let operands = operands_of(opcode);
+                let mut places = mapping.operands().iter().zip(&operands);
+                if mapping.operands().len() != operands.len()
+                    || !places.all(|(&class, described)| fits(class, described))
                 {
                     wrong.push(format!(
                         "{}: {:?} but {:?}",
                         mapping.name(),
                         mapping.operands(),
-                        opcode.operands
+                        operands
                     ));
                 }
             }
