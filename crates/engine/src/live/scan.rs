@@ -94,7 +94,8 @@ impl RegisterState {
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub registers: Vec<RegisterState>,
-    /// Registers in the order of their first definitions in layout order, then room.
+    /// Registers in the order of their first definitions in layout order, then room for all others:
+    /// the scan adds one at nearly each definition, and `push` would ask for room each time.
     definition_order: Vec<Register>,
     /// The number of registers that are defined.
     defined: usize,
