@@ -11,8 +11,8 @@
 //!
 //! A value is recomputed in a block if
 //!
-//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion, and
-//!    expressions of these up to five operations deep (`expression.rs`);
+//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion
+//!    (`availability.rs`), and expressions of these up to five operations deep (`expression.rs`);
 //! 2. what the expression starts from is live in the block anyway, is an operand to ptxas such as a
 //!    kernel's parameter, takes fewer registers than the value, or serves several values, so that it
 //!    stays in its register (`shared.rs`);
@@ -38,6 +38,7 @@
 //! pressure of the input decides. ptxas' own front end, cicc, has such a pass; the reference
 //! documents do not name one.
 
+mod availability;
 mod expression;
 mod loop_control;
 mod places;

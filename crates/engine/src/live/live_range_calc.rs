@@ -19,7 +19,8 @@ use super::scan::Scan;
 use super::slot_index::SlotIndex;
 use super::slot_indexes::SlotIndexes;
 use super::value::ValueNumber;
-use super::web_values::{self, WebSolver};
+use super::web_batch;
+use super::web_values::WebSolver;
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef, Register};
 use crate::snapshot::abi::{ChainedOperandRecord, RegisterOperandRecord};
@@ -297,7 +298,7 @@ impl LiveRangeCalc {
             unresolved.extend_from_slice(&crossing);
         } else if !crossing.is_empty() {
             self.resolver.find_dominators(&self.flow);
-            let input = web_values::Input {
+            let input = web_batch::Input {
                 flow: &self.flow,
                 dominators: &self.resolver.dominators,
                 chains: listed,

@@ -14,7 +14,7 @@
 //! | `live_range_calc.rs` | the engine: its phases, the bypass |
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
-//! | `webs.rs`, `web_values.rs`, `web_pieces.rs`, `phi_order.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
+//! | `webs.rs`, `web_batch.rs`, `web_values.rs`, `web_pieces.rs`, `phi_order.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
 //! | `block_words.rs` | phases 5 and 7 for functions of at most 64 blocks |
 //! | `endpoints.rs` | phase 7: segments from sets; the bypass |
 //! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
@@ -55,6 +55,7 @@ pub mod testing;
 mod update;
 mod value;
 mod verify;
+mod web_batch;
 mod web_pieces;
 mod web_values;
 mod webs;

@@ -13,7 +13,7 @@ use super::resolve::UNSORTED_BLOCKS;
 use super::scan::{WebId, access_slot};
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
-use super::web_values::{BlockState, Input, Member, WebBatch, WebSet};
+use super::web_batch::{BlockState, Input, Member, WebBatch, WebSet};
 use super::webs::WebDefinition;
 use crate::entity::{Block, EntityRef, PackedOption};
 use crate::snapshot::abi::{Access, RegisterOperandRecord};

@@ -12,7 +12,7 @@ use super::phi_order::PhiOrder;
 use super::scan::Scan;
 use super::slot_index::SlotIndex;
 use super::value::ValueNumber;
-use super::web_values::{BlockState, Input, Member, WebBatch, WebSet, bits};
+use super::web_batch::{BlockState, Input, Member, WebBatch, WebSet, bits};
 use super::webs::Webs;
 use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;

@@ -15,7 +15,7 @@
 use super::frame_objects::{Access, Use};
 use super::index::Index;
 use super::piece::MOST_PIECES;
-use super::rewrite::{insert_as, moved_constant};
+use super::rewrite::{bits_of, insert_as, moved_constant};
 use oriel_engine::entity::{FrameObject, Register};
 use oriel_ori::{
     Comparison, DataType, Function, Instruction, InstructionBuilder, Modifiers, Operand, Operation, Position,
@@ -226,10 +226,4 @@ fn stored_register(function: &mut Function, store: Instruction, source: Operand)
         .in_place_of(function.origin(store));
     function.insert(Position::Before(store), new);
     register
-}
-
-/// Returns the type of plain bits for a register.
-pub(super) fn bits_of(function: &Function, register: Register) -> DataType {
-    let bits = function.register(register).bits;
-    DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")
 }

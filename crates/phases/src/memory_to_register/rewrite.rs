@@ -1,7 +1,6 @@
 //! Replaces loads and stores of promoted objects by values.
 
 use super::frame_objects::FrameObjects;
-use super::indexed::bits_of;
 use super::piece::{Piece, pieces_of};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, FrameObject, PrimaryMap, Register, SecondaryMap};
 use oriel_engine::snapshot::abi::ConstantKind;
@@ -446,4 +445,10 @@ pub(super) fn moved_constant(
     } else {
         (wanted, function.integer_operand(low as i64))
     }
+}
+
+/// Returns the type of plain bits for a register.
+pub(super) fn bits_of(function: &Function, register: Register) -> DataType {
+    let bits = function.register(register).bits;
+    DataType::of_bits(bits.into()).expect("registers for data have a width that a type has")
 }

@@ -1,10 +1,10 @@
 //! Where values are recomputed.
 
-use super::expression::{Expression, is_cheap};
+use super::availability::Availability;
+use super::expression::Expression;
 use super::loop_control::{controls_loop, counts_constants};
-use super::shared::{distinct_sources, shared_operands};
+use super::shared::{Candidate, shared_operands};
 use crate::instruction_order::Weights;
-use crate::never_worse::is_data;
 use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
@@ -14,13 +14,6 @@ use smallvec::SmallVec;
 
 /// The most registers that a thread can have.
 const MOST_REGISTERS: u32 = 255;
-
-/// A value that might be recomputed elsewhere.
-#[derive(Clone, Copy)]
-pub(super) struct Candidate {
-    pub register: Register,
-    pub definition: Instruction,
-}
 
 /// Instructions, each with the number of a source.
 type Users = SmallVec<[(Instruction, usize); 2]>;
@@ -45,9 +38,7 @@ pub(super) struct Place {
 /// before the phase; the uses are the current ones.
 pub(super) struct PlaceSearch<'a> {
     flow: &'a ControlFlow,
-    liveness: &'a Liveness,
-    /// The registers that ptxas needs for each value.
-    pub units: &'a Weights,
+    available: Availability<'a>,
     /// The blocks where registers are short, in the order of the layout.
     full: Vec<Block>,
     is_full: EntityBitSet<Block>,
@@ -55,11 +46,6 @@ pub(super) struct PlaceSearch<'a> {
     starts: Vec<SlotIndex>,
     /// Their ends.
     ends: Vec<SlotIndex>,
-    /// The values that stay in registers because others start from them.
-    shared: EntityBitSet<Register>,
-    /// The registers that may be in use in the background, which no copy touches, if there are any:
-    /// whether a bit set is empty takes a look at all of its words.
-    asynchronous: Option<&'a EntityBitSet<Register>>,
     /// Whether a value may be recomputed in a deeper loop than its definition.
     may_enter_loops: bool,
     /// The blocks that a value stays live into; kept to save allocations.
@@ -93,16 +79,18 @@ impl<'a> PlaceSearch<'a> {
         let asynchronous = (!asynchronous.is_empty()).then_some(asynchronous);
         Self {
             flow,
-            liveness,
-            units,
+            // ptxas unrolls a small loop with `wgmma`, but not with a copy in it.
+            may_enter_loops: asynchronous.is_none() || peak > MOST_REGISTERS,
             full,
             is_full,
             starts,
             ends,
-            shared: EntityBitSet::with_room(function.register_limit()),
-            // ptxas unrolls a small loop with `wgmma`, but not with a copy in it.
-            may_enter_loops: asynchronous.is_none() || peak > MOST_REGISTERS,
-            asynchronous,
+            available: Availability {
+                liveness,
+                units,
+                shared: EntityBitSet::with_room(function.register_limit()),
+                asynchronous,
+            },
             stays: ScratchSet::with_room(function.block_limit()),
             constant_counts: SecondaryMap::new(),
         }
@@ -115,13 +103,13 @@ impl<'a> PlaceSearch<'a> {
         let registers = function.registers().rev();
         let candidates = registers.filter_map(|register| {
             let definition = function.unique_definition(register)?;
-            let is_candidate = self.units.get(register) > 0
-                && self.is_cheap(function, definition)
+            let is_candidate = self.available.units.get(register) > 0
+                && self.available.is_cheap(function, definition)
                 && self.lives_in_full_block(register);
             is_candidate.then_some(Candidate { register, definition })
         });
         let candidates: Vec<Candidate> = candidates.collect();
-        self.shared = shared_operands(function, self.units, &candidates);
+        self.available.shared = shared_operands(function, self.available.units, &candidates);
         candidates
     }
 
@@ -129,7 +117,7 @@ impl<'a> PlaceSearch<'a> {
     pub fn places(&mut self, function: &Function, candidate: Candidate) -> Option<Vec<Place>> {
         let Candidate { register, definition } = candidate;
         let home = function.block_of(definition)?;
-        if self.shared.contains(register) {
+        if self.available.shared.contains(register) {
             return None;
         }
         self.stays.clear();
@@ -140,7 +128,7 @@ impl<'a> PlaceSearch<'a> {
         for (block, users) in blocks {
             let may_enter =
                 self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
-            let expression = may_enter.then(|| Expression::of(function, self, definition, block));
+            let expression = may_enter.then(|| Expression::of(function, &self.available, definition, block));
             match expression.flatten() {
                 Some(expression) => places.push(Place {
                     block,
@@ -153,25 +141,6 @@ impl<'a> PlaceSearch<'a> {
         self.find_where_it_stays(home, kept);
         places.retain(|place| !self.stays.contains(place.block));
         (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
-    }
-
-    /// True if using a register in a block makes nothing live there that is not live anyway.
-    pub fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
-        // A copy that the phase has made is live in one block only.
-        let is_operand = || is_data(function, register) && self.units.get(register) == 0;
-        self.units.knows(register)
-            && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
-    }
-
-    /// True if recomputing an instruction is cheaper than holding its result in a register, and touches
-    /// no register that may be in use in the background.
-    pub fn is_cheap(&self, function: &Function, definition: Instruction) -> bool {
-        let touches = |asynchronous: &EntityBitSet<Register>| {
-            let sources = distinct_sources(function, definition);
-            let mut registers = function.result_registers(definition).chain(sources);
-            registers.any(|register| asynchronous.contains(register))
-        };
-        is_cheap(function, definition) && !self.asynchronous.is_some_and(touches)
     }
 
     /// Returns the uses of a value outside its block; none if it has an unusual use.
@@ -249,7 +218,7 @@ impl<'a> PlaceSearch<'a> {
     /// True if a register is live into or out of a full block in which it does not stay live. A
     /// function may have thousands of either, so the blocks are searched by the register's segments.
     fn lives_in_full_block(&self, register: Register) -> bool {
-        let mut segments = self.liveness.range(register).segments().iter();
+        let mut segments = self.available.liveness.range(register).segments().iter();
         segments.any(|segment| {
             let first = self.ends.partition_point(|&end| end <= segment.start);
             let starts_before_end = self.starts.partition_point(|&start| start < segment.end);

@@ -6,13 +6,18 @@
 //! computes before the loop that compares each with a bound. ptxas moves the copies of `base` to one
 //! place again, and spills what it has no registers for.
 
-use super::expression::is_cheap;
-use super::places::Candidate;
+use super::availability::{distinct_sources, is_cheap};
 use crate::instruction_order::Weights;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{EntityRef, Register};
 use oriel_ori::{Function, Instruction};
-use smallvec::SmallVec;
+
+/// A value that might be recomputed elsewhere.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate {
+    pub register: Register,
+    pub definition: Instruction,
+}
 
 /// An operand stays if recomputing it for all values but one would take this many operations. With
 /// fewer, registers that stay made ptxas need more registers, and did not lower spills.
@@ -63,15 +68,6 @@ fn count_operations(function: &Function, units: &Weights) -> Vec<u32> {
         }
     }
     operations
-}
-
-/// Returns the registers that an instruction reads, each once.
-pub(super) fn distinct_sources(function: &Function, instruction: Instruction) -> SmallVec<[Register; 4]> {
-    let sources = function.sources(instruction).iter();
-    let mut sources: SmallVec<[Register; 4]> = sources.filter_map(|source| source.as_register()).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    sources
 }
 
 /// True if a value has a use outside the block that computes it.

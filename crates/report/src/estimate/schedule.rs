@@ -15,6 +15,7 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `value.rs` | values, and what each means for the registers |
 //! | `graph.rs` | the instructions of a region, their values, and what waits for what |
 //! | `memory_order.rs` | the order of memory accesses |
 //! | `walk.rs` | registers that are live while instructions are scheduled |
@@ -33,6 +34,7 @@ mod loads_first;
 mod memory_order;
 mod peaks;
 mod ready;
+mod value;
 mod walk;
 
 pub use graph::{BlockGraph, Scratch};

@@ -14,30 +14,8 @@
 //! together with it go to odd registers, and the even ones between stay free for others.
 //! [`Cost::spaced`](super::Cost::spaced) counts all of this.
 
-use super::graph::{BlockGraph, GraphNode, Value};
-
-/// The registers that ptxas prefers for a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
-    #[default]
-    Anywhere,
-    /// Starting at an even register.
-    Aligned,
-    /// At an odd register.
-    Odd,
-}
-
-/// When a register becomes free after the last instruction that reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Release {
-    /// Immediately.
-    Read,
-    /// When the result of the load is read: only then is it known that the load has read its
-    /// address.
-    Loaded,
-    /// Where everything waits: for stores and operations without a result.
-    Fence,
-}
+use super::graph::{BlockGraph, GraphNode};
+use super::value::{Place, Release, Value};
 
 /// The last memory access that has read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! The instructions of a region with the values that they define and read, and the instructions that
 //! each must wait for.
 
-use super::allocation::{Place, Release};
 use super::memory_order::MemoryOrder;
-use super::walk::Counts;
+use super::value::{Counts, Place, Release, Value};
 use crate::estimate::cells::{Cell, Cells};
 use crate::estimate::live_cells::LiveCells;
 use crate::estimate::nodes::{Node, Nodes};
@@ -31,22 +30,6 @@ pub struct BlockGraph {
     successors: OnceCell<Successors>,
     /// The order that needs few registers, once it has been asked for.
     pub(super) least: OnceCell<Vec<u32>>,
-}
-
-/// A value: the result of one definition of a cell.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
-    /// What it adds to the live registers.
-    pub(super) counts: Counts,
-    pub(super) place: Place,
-    /// The load that defines it, counted from one; zero for other values.
-    pub(super) load: u32,
-}
-
-impl Value {
-    pub(super) fn is_uniform(&self) -> bool {
-        self.counts.uniform() > 0
-    }
 }
 
 #[derive(Clone, Debug)]

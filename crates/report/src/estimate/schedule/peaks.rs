@@ -3,8 +3,8 @@
 //! Only the region with the highest peak counts, so a schedule is left out where a bound on all
 //! orders of a region does not exceed the peak that is known.
 
-use super::allocation::{Registers, Release};
-use super::walk::Counts;
+use super::allocation::Registers;
+use super::value::{Counts, Release};
 use super::{BlockGraph, Cost, Policy};
 
 /// The peaks of each schedule; a field that no feature reads may be below the peak.

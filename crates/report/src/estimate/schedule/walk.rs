@@ -3,6 +3,7 @@
 use super::Cost;
 use super::allocation::Allocated;
 use super::graph::BlockGraph;
+use super::value::Counts;
 
 /// Counts registers while nodes are scheduled one after the other.
 pub(super) struct Walk<'a, const SPACED: bool> {
@@ -99,7 +100,7 @@ impl<'a, const SPACED: bool> Walk<'a, SPACED> {
         }
         self.most = self.most.max(self.now);
         if node.temporaries > 0 {
-            self.most.0[0] = self.most.0[0].max(during);
+            self.most.raise_registers(during);
         }
         if SPACED {
             self.allocated.finish(node, defined, during_spaced);
@@ -112,52 +113,5 @@ impl<'a, const SPACED: bool> Walk<'a, SPACED> {
                 }
             }
         }
-    }
-}
-
-/// Numbers of live registers. They are in one array so that all of them are added at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts([i32; 4]);
-
-impl Counts {
-    /// Returns the counts of one value.
-    pub(super) fn of_value(is_uniform: bool, is_loaded: bool, is_recomputed: bool) -> Self {
-        Self(
-            [
-                !is_uniform,
-                is_uniform,
-                !is_uniform && is_loaded,
-                !is_uniform && !is_recomputed,
-            ]
-            .map(i32::from),
-        )
-    }
-
-    pub(super) fn registers(self) -> i32 {
-        self.0[0]
-    }
-
-    pub(super) fn uniform(self) -> i32 {
-        self.0[1]
-    }
-
-    pub(super) fn loaded(self) -> i32 {
-        self.0[2]
-    }
-
-    pub(super) fn kept(self) -> i32 {
-        self.0[3]
-    }
-
-    pub(super) fn add(&mut self, other: Self) {
-        (0..4).for_each(|index| self.0[index] += other.0[index]);
-    }
-
-    pub(super) fn remove(&mut self, other: Self) {
-        (0..4).for_each(|index| self.0[index] -= other.0[index]);
-    }
-
-    pub(super) fn max(self, other: Self) -> Self {
-        Self(std::array::from_fn(|index| self.0[index].max(other.0[index])))
     }
 }

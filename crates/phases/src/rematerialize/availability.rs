@@ -1,0 +1,92 @@
+//! What a copy of a computation costs at a place: which operands are there anyway, and which operations
+//! are cheap.
+
+use crate::instruction_order::Weights;
+use crate::never_worse::is_data;
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, Register};
+use oriel_ori::{AddressSpace, DataType, Function, Instruction, Liveness, Operation, OperationFlags};
+use smallvec::SmallVec;
+
+/// What is available where. Liveness is that before the phase.
+pub(super) struct Availability<'a> {
+    pub liveness: &'a Liveness,
+    /// The registers that ptxas needs for each value.
+    pub units: &'a Weights,
+    /// The values that stay in registers because others start from them.
+    pub shared: EntityBitSet<Register>,
+    /// The registers that may be in use in the background, which no copy touches, if there are any:
+    /// whether a bit set is empty takes a look at all of its words.
+    pub asynchronous: Option<&'a EntityBitSet<Register>>,
+}
+
+impl Availability<'_> {
+    /// True if using a register in a block makes nothing live there that is not live anyway.
+    pub fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
+        // A copy that the phase has made is live in one block only.
+        let is_operand = || is_data(function, register) && self.units.get(register) == 0;
+        self.units.knows(register)
+            && (is_operand() || self.shared.contains(register) || self.liveness.is_live_in(register, block))
+    }
+
+    /// True if recomputing an instruction is cheaper than holding its result in a register, and touches
+    /// no register that may be in use in the background.
+    pub fn is_cheap(&self, function: &Function, definition: Instruction) -> bool {
+        let touches = |asynchronous: &EntityBitSet<Register>| {
+            let sources = distinct_sources(function, definition);
+            let mut registers = function.result_registers(definition).chain(sources);
+            registers.any(|register| asynchronous.contains(register))
+        };
+        is_cheap(function, definition) && !self.asynchronous.is_some_and(touches)
+    }
+}
+
+/// True if recomputing it is cheaper than holding it in a register.
+pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
+    is_cheap_operation(function, definition)
+        && has_one_result(function, definition)
+        && function.is_removable_if_unused(definition)
+        && !function.reads_undefined(definition)
+}
+
+/// True if the only result of an instruction is a register for data.
+fn has_one_result(function: &Function, definition: Instruction) -> bool {
+    let mut results = function.results(definition).iter();
+    let first = results.next().and_then(|result| result.as_register());
+    first.is_some_and(|result| is_data(function, result)) && results.next().is_none()
+}
+
+/// True if an operation takes less than a register is worth.
+fn is_cheap_operation(function: &Function, definition: Instruction) -> bool {
+    match function.operation(definition) {
+        // Reading a special register takes long, and an undefined value costs nothing.
+        Operation::S2r | Operation::ImplicitDef => false,
+        // LLVM folds it into the address of the stack object, if both are in one block.
+        Operation::Cvta => function.modifiers(definition).space != AddressSpace::Local,
+        Operation::Cvt => is_widening(function.source_type(definition), function.data_type(definition)),
+        // With a sum these are one instruction, and no slower than a sum.
+        Operation::ImulWide | Operation::ImadWide => true,
+        Operation::Imul | Operation::Imad => function.data_type(definition).bits() <= 32,
+        operation => operation.flags().contains(OperationFlags::REMATERIALIZABLE),
+    }
+}
+
+/// True for a widening integer conversion.
+fn is_widening(from: DataType, to: DataType) -> bool {
+    let is_integer = |data_type| {
+        matches!(
+            data_type,
+            DataType::S16 | DataType::U16 | DataType::S32 | DataType::U32 | DataType::S64 | DataType::U64
+        )
+    };
+    is_integer(from) && (is_integer(to) || to == DataType::B64) && from.bits() < to.bits()
+}
+
+/// Returns the registers that an instruction reads, each once.
+pub(super) fn distinct_sources(function: &Function, instruction: Instruction) -> SmallVec<[Register; 4]> {
+    let sources = function.sources(instruction).iter();
+    let mut sources: SmallVec<[Register; 4]> = sources.filter_map(|source| source.as_register()).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
