@@ -27,8 +27,21 @@ impl ControlFlow {
     /// # Panics
     /// The function has no blocks.
     pub fn analyze(function: &Function, traversal: Traversal) -> Self {
+        Self::analyze_without(function, traversal, |_| false)
+    }
+
+    /// Analyzes a function as if nothing followed some of its blocks.
+    ///
+    /// # Panics
+    /// The function has no blocks.
+    pub fn analyze_without(
+        function: &Function,
+        traversal: Traversal,
+        is_left_in: impl Fn(Block) -> bool,
+    ) -> Self {
         let blocks = function.blocks().iter();
         let edges: Vec<(Block, Block)> = blocks
+            .filter(|&&block| !is_left_in(block))
             .flat_map(|&block| function.successors(block).map(move |target| (block, target)))
             .collect();
         let graph = ControlFlowGraph::new(function.block_limit(), function.entry(), edges.into_iter());

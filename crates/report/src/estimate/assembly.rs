@@ -50,6 +50,8 @@ pub struct Assembly {
     pub is_copy: bool,
     /// True if it exchanges values between lanes.
     pub is_exchange: bool,
+    /// True if nothing runs after it.
+    pub exits: bool,
 }
 
 /// Latency of arithmetic.
@@ -72,6 +74,7 @@ impl Assembly {
         let mut accesses = 0;
         for statement in text.split([';', '\n']) {
             let statement = statement.trim_matches([' ', '\t', '{', '}']);
+            let is_guarded = statement.starts_with('@');
             let statement = match statement.strip_prefix('@') {
                 Some(guarded) => guarded
                     .split_once(char::is_whitespace)
@@ -89,6 +92,7 @@ impl Assembly {
                 continue;
             }
             found.instructions += 1;
+            found.exits |= operation == "exit" && !is_guarded;
             if found.add(operation) {
                 accesses += 1;
                 found.address = address_of(operands).filter(|_| accesses == 1);

@@ -7,10 +7,21 @@
 //! convention. A call by address may reach every function that no call names, so ptxas gives the
 //! kernel the registers of the largest of these.
 
+use super::dead_ends::{flow_without_exits, returning_blocks};
 use super::{Features, Target};
+use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::FunctionFlags;
-use oriel_ori::{Function, OperandKind, Operation, Special};
+use oriel_ori::{ControlFlow, Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
+
+/// A function that another one calls.
+#[derive(Clone, Debug)]
+struct Callee {
+    name: String,
+    /// False if the caller does not return after any of its calls, so that none of its values live
+    /// on.
+    returns: bool,
+}
 
 /// Features of functions, and the calls between them.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +34,7 @@ struct Caller {
     features: Features,
     is_kernel: bool,
     /// Functions called by name, each once.
-    callees: Vec<String>,
+    callees: Vec<Callee>,
     /// Calls by address.
     indirect: usize,
 }
@@ -58,7 +69,7 @@ impl CallGraph {
             let caller = &self.functions[name];
             if let Some(callee) = caller.callees.get(next) {
                 open.push((name, next + 1));
-                if let Some((callee, _)) = self.functions.get_key_value(callee)
+                if let Some((callee, _)) = self.functions.get_key_value(&callee.name)
                     && !finished.contains_key(callee.as_str())
                 {
                     finished.insert(callee, None);
@@ -72,8 +83,9 @@ impl CallGraph {
                 features.called_by_address = self.most_by_address();
             }
             for callee in &caller.callees {
-                match finished.get(callee.as_str()) {
-                    Some(Some(callee)) => features.add_callee(callee),
+                match finished.get(callee.name.as_str()) {
+                    Some(Some(of_callee)) if callee.returns => features.add_callee(of_callee),
+                    Some(Some(of_callee)) => features.add_last_callee(of_callee),
                     _ => features.unknown_calls += 1.0,
                 }
             }
@@ -88,7 +100,7 @@ impl CallGraph {
         let is_named = |name: &String| {
             self.functions
                 .values()
-                .any(|caller| caller.callees.contains(name))
+                .any(|caller| caller.callees.iter().any(|callee| callee.name == *name))
         };
         let mut most = 0.0_f32;
         for (name, function) in &self.functions {
@@ -101,8 +113,9 @@ impl CallGraph {
 }
 
 /// Returns the functions called by name, each once, and the number of calls by address.
-fn calls(function: &Function) -> (Vec<String>, usize) {
-    let (mut found, mut indirect) = (Vec::<String>::new(), 0);
+fn calls(function: &Function) -> (Vec<Callee>, usize) {
+    let (mut found, mut indirect) = (Vec::<Callee>::new(), 0);
+    let mut returning = None;
     let instructions = function.all_instructions();
     for instruction in instructions.filter(|&it| function.operation(it) == Operation::Call) {
         let symbol = match function.source(instruction, 0).kind() {
@@ -116,9 +129,21 @@ fn calls(function: &Function) -> (Vec<String>, usize) {
             indirect += 1;
             continue;
         };
+        let returning = returning.get_or_insert_with(|| {
+            let flow = flow_without_exits(function)
+                .unwrap_or_else(|| ControlFlow::analyze(function, Traversal::default()));
+            returning_blocks(function, &flow)
+        });
+        let returns = function
+            .block_of(instruction)
+            .is_some_and(|block| returning.contains(block));
         let name = function.symbol_name(symbol);
-        if !found.iter().any(|known| known == name) {
-            found.push(name.to_owned());
+        match found.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.returns |= returns,
+            None => found.push(Callee {
+                name: name.to_owned(),
+                returns,
+            }),
         }
     }
     (found, indirect)

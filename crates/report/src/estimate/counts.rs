@@ -4,6 +4,7 @@ use super::features::Features;
 use super::live_cells::LiveCells;
 use super::loop_nests::LoopNests;
 use super::nodes::{Nodes, Order};
+use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{AddressSpace, ControlFlow, DataType, Divergence, Function, Operation};
 
 impl Features {
@@ -29,10 +30,14 @@ impl Features {
         flow: &ControlFlow,
         divergence: &Divergence,
         nodes: &Nodes,
+        returning: &EntitySet<Block>,
     ) {
-        self.blocks = function.blocks().len() as f32;
         self.loops = flow.loops.len() as f32;
         for &block in function.blocks() {
+            if !returning.contains(block) {
+                continue;
+            }
+            self.blocks += 1.0;
             let of_block = nodes.of(block);
             self.nodes += of_block.len() as f32;
             self.largest_block = self.largest_block.max(of_block.len() as f32);
@@ -68,10 +73,13 @@ impl Features {
         }
     }
 
-    pub(super) fn add_instructions(&mut self, function: &Function) {
+    pub(super) fn add_instructions(&mut self, function: &Function, returning: &EntitySet<Block>) {
         use Operation as O;
-        let instructions = function.all_instructions();
-        for instruction in instructions {
+        let blocks = function
+            .blocks()
+            .iter()
+            .filter(|&&block| returning.contains(block));
+        for instruction in blocks.flat_map(|&block| function.instructions(block)) {
             let data_type = function.data_type(instruction);
             if data_type == DataType::F64 {
                 self.doubles += 1.0;

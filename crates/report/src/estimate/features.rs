@@ -2,6 +2,7 @@
 
 use super::Target;
 use super::cells::Cells;
+use super::dead_ends::{flow_without_exits, returning_blocks};
 use super::expansion::is_call_for_debugger;
 use super::live_cells::LiveCells;
 use super::nodes::{Node, Nodes};
@@ -218,7 +219,49 @@ pub(super) const UNROLLED_LIMIT: usize = 1_000;
 impl Features {
     /// Adds the features of a function called by this one.
     pub fn add_callee(&mut self, callee: &Self) {
-        let over = self.live_over_calls;
+        self.add_peaks(callee, self.live_over_calls);
+        for (own, of_callee) in [
+            (&mut self.calls, callee.calls),
+            (&mut self.unknown_calls, callee.unknown_calls),
+            (&mut self.nodes, callee.nodes),
+            (&mut self.innermost_nodes, callee.innermost_nodes),
+            (&mut self.blocks, callee.blocks),
+            (&mut self.loops, callee.loops),
+            (&mut self.global_loads, callee.global_loads),
+            (&mut self.stores, callee.stores),
+            (&mut self.atomics, callee.atomics),
+            (&mut self.barriers, callee.barriers),
+            (&mut self.doubles, callee.doubles),
+            (&mut self.special_functions, callee.special_functions),
+            (&mut self.opaque, callee.opaque),
+            (&mut self.local_accesses, callee.local_accesses),
+            (&mut self.thread_numbers, callee.thread_numbers),
+            (&mut self.parameters, callee.parameters),
+            (&mut self.divergent_blocks, callee.divergent_blocks),
+            (&mut self.conversions, callee.conversions),
+            (&mut self.integer_products, callee.integer_products),
+            (&mut self.comparisons, callee.comparisons),
+            (&mut self.selections, callee.selections),
+            (&mut self.matrix_operations, callee.matrix_operations),
+            (&mut self.async_copies, callee.async_copies),
+            (&mut self.wide_nodes, callee.wide_nodes),
+            (&mut self.exchanges, callee.exchanges),
+            (&mut self.innermost_loads, callee.innermost_loads),
+            (&mut self.constant_loops, callee.constant_loops),
+        ] {
+            *own += of_callee;
+        }
+    }
+
+    /// Adds the features of a function that is only called where this one does not return: no value
+    /// lives over the call, and as with those blocks, nothing is counted.
+    pub fn add_last_callee(&mut self, callee: &Self) {
+        self.add_peaks(callee, 0.0);
+        self.unknown_calls += callee.unknown_calls;
+    }
+
+    /// Adds the peaks of a callee if `over` cells are live over its calls.
+    fn add_peaks(&mut self, callee: &Self, over: f32) {
         let under = |own: &mut f32, of_callee: f32| *own = own.max(over + of_callee);
         under(&mut self.pressure, callee.pressure);
         under(&mut self.divergent_pressure, callee.divergent_pressure);
@@ -259,37 +302,6 @@ impl Features {
         ] {
             *own = own.max(of_callee);
         }
-        for (own, of_callee) in [
-            (&mut self.calls, callee.calls),
-            (&mut self.unknown_calls, callee.unknown_calls),
-            (&mut self.nodes, callee.nodes),
-            (&mut self.innermost_nodes, callee.innermost_nodes),
-            (&mut self.blocks, callee.blocks),
-            (&mut self.loops, callee.loops),
-            (&mut self.global_loads, callee.global_loads),
-            (&mut self.stores, callee.stores),
-            (&mut self.atomics, callee.atomics),
-            (&mut self.barriers, callee.barriers),
-            (&mut self.doubles, callee.doubles),
-            (&mut self.special_functions, callee.special_functions),
-            (&mut self.opaque, callee.opaque),
-            (&mut self.local_accesses, callee.local_accesses),
-            (&mut self.thread_numbers, callee.thread_numbers),
-            (&mut self.parameters, callee.parameters),
-            (&mut self.divergent_blocks, callee.divergent_blocks),
-            (&mut self.conversions, callee.conversions),
-            (&mut self.integer_products, callee.integer_products),
-            (&mut self.comparisons, callee.comparisons),
-            (&mut self.selections, callee.selections),
-            (&mut self.matrix_operations, callee.matrix_operations),
-            (&mut self.async_copies, callee.async_copies),
-            (&mut self.wide_nodes, callee.wide_nodes),
-            (&mut self.exchanges, callee.exchanges),
-            (&mut self.innermost_loads, callee.innermost_loads),
-            (&mut self.constant_loops, callee.constant_loops),
-        ] {
-            *own += of_callee;
-        }
     }
 
     /// Computes the features of a function in late form.
@@ -306,6 +318,14 @@ impl Features {
         flow: &ControlFlow,
         liveness: &Liveness,
     ) -> Self {
+        if let Some(flow) = flow_without_exits(function) {
+            let liveness = Liveness::compute(function, &flow);
+            return Self::of_flow(function, target, &flow, &liveness);
+        }
+        Self::of_flow(function, target, flow, liveness)
+    }
+
+    fn of_flow(function: &Function, target: &Target, flow: &ControlFlow, liveness: &Liveness) -> Self {
         let divergence = Divergence::compute(function, flow, liveness);
         let mut features = Self {
             sm: target.sm as f32,
@@ -322,9 +342,10 @@ impl Features {
         let nodes = Nodes::new(function, &cells, target.sm);
         let live = LiveCells::new(function, flow, &nodes);
         features.add_schedules(function, flow, &cells, &nodes, &live);
-        features.add_control_flow(function, flow, &divergence, &nodes);
+        let returning = returning_blocks(function, flow);
+        features.add_control_flow(function, flow, &divergence, &nodes, &returning);
         features.add_loop_nests(function, flow, &nodes, &live);
-        features.add_instructions(function);
+        features.add_instructions(function, &returning);
         features
     }
 

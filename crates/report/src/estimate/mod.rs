@@ -19,6 +19,7 @@
 //! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
 //! | `features.rs` | all that together |
 //! | `counts.rs` | counts of instructions, blocks and loops |
+//! | `dead_ends.rs` | blocks from which a function does not return |
 //! | `call_graph.rs` | what callees add to their callers |
 //! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
@@ -32,6 +33,7 @@ mod call_graph;
 mod causes;
 mod cells;
 mod counts;
+mod dead_ends;
 mod expansion;
 mod features;
 mod folded;

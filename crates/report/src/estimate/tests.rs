@@ -319,6 +319,76 @@ fn a_kernel_has_the_registers_of_what_it_calls() {
     assert!(calling("f").features("h").is_none());
 }
 
+/// A kernel that calls `f` where a value is wrong, with `behind` after the call.
+fn checking(behind: &str) -> Features {
+    let kernel = format!(
+        "kernel \"k\" sm_90 late {{
+bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %3:R32 = S2R.b32 tid.x
+    %4:R64 = IMAD.WIDE.u64.u32 %3, 4, %0
+    %1:R32 = LD.global.b32.b32 [%4]
+    %2:P1 = ISETP.eq.b32 %1, 0
+    BRA bix2, %2
+bix1:
+    CALL.START 0, 0
+    CALL &f, 0, 0
+    CALL.END 0, 0
+{behind}    BRA bix2
+bix2:
+    ST.global.b32 %1, [%4]
+    RET
+}}
+"
+    );
+    let mut graph = CallGraph::default();
+    let device = format!(
+        "function \"f\" sm_90 late {{\n{}}}\n",
+        loads_in_turn(8).replace("param::entry", "param::func")
+    );
+    for text in [&kernel, &device] {
+        let function = parse_function(text).expect("it parses");
+        let target = Target {
+            sm: 90,
+            register_limit: MAX_REGISTERS_PER_THREAD,
+            threads: 0,
+            is_debug: false,
+        };
+        graph.add(&function, &target);
+    }
+    graph.features("k").expect("it was added")
+}
+
+#[test]
+fn nothing_lives_over_a_call_that_is_followed_by_an_exit() {
+    let goes_on = checking("");
+    assert_eq!(goes_on.live_over_calls, 3.0);
+    let guarded = checking("    ASM &\"@p exit;\", 1\n");
+    assert_eq!(guarded.live_over_calls, 3.0);
+    let exits = checking("    ASM &\"exit;\", 1\n");
+    assert_eq!(exits.live_over_calls, 0.0);
+    assert!(exits.source_peak < goes_on.source_peak);
+    // What only reports an error is not counted, neither here nor in the callee.
+    assert_eq!((goes_on.calls, exits.calls), (1.0, 0.0));
+    assert!(exits.global_loads < goes_on.global_loads);
+    assert_eq!((goes_on.blocks, exits.blocks), (4.0, 2.0));
+}
+
+#[test]
+fn blocks_of_a_function_that_never_returns_are_counted() {
+    let found = features(
+        "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    BRA bix1
+bix1:
+    %1:R32 = LD.global.b32.b32 [%0]
+    ST.global.b32 %1, [%0+4]
+    BRA bix1
+",
+    );
+    assert_eq!((found.blocks, found.stores), (2.0, 1.0));
+}
+
 proptest! {
     #[test]
     fn any_function_has_an_estimate_and_always_the_same(seed: u64) {

@@ -1,0 +1,49 @@
+//! Finds blocks from which a function does not return, most of which report an error. Their
+//! instructions run at most once and keep nothing alive, so they say nothing about the registers of
+//! the others.
+//!
+//! ptxas knows that nothing runs behind `exit`, although LLVM may not: Julia's compiler ends such a
+//! block with `exit` in inline assembly and a branch to a block that goes on.
+
+use super::assembly::Assembly;
+use oriel_engine::entity::{Block, EntitySet};
+use oriel_engine::graph::Traversal;
+use oriel_ori::{ControlFlow, Function, Operation};
+
+/// Returns the function's control flow without the edges that `exit` in inline assembly cuts; none
+/// if there are none.
+pub fn flow_without_exits(function: &Function) -> Option<ControlFlow> {
+    let mut exiting = EntitySet::new();
+    let instructions = function.all_instructions();
+    for assembly in instructions.filter(|&it| function.operation(it) == Operation::InlineAsm) {
+        let text = function.assembly_text(assembly);
+        if text.is_some_and(|text| text.contains("exit") && Assembly::parse(text).exits)
+            && let Some(block) = function.block_of(assembly)
+            && function.successors(block).next().is_some()
+        {
+            exiting.insert(block);
+        }
+    }
+    let is_left_in = |block| exiting.contains(block);
+    (!exiting.is_empty()).then(|| ControlFlow::analyze_without(function, Traversal::default(), is_left_in))
+}
+
+/// Returns the blocks from which a path leads to a return. A function that never returns may run for
+/// ever, so all of its blocks matter.
+pub fn returning_blocks(function: &Function, flow: &ControlFlow) -> EntitySet<Block> {
+    let mut returning = EntitySet::with_capacity(function.block_limit());
+    let returns = |block: &Block| {
+        let mut instructions = function.instructions(*block);
+        instructions.any(|instruction| function.operation(instruction) == Operation::Ret)
+    };
+    let mut pending: Vec<Block> = function.blocks().iter().copied().filter(returns).collect();
+    while let Some(block) = pending.pop() {
+        if returning.insert(block) {
+            pending.extend_from_slice(flow.graph.predecessors(block));
+        }
+    }
+    if !returning.contains(function.entry()) {
+        returning.extend(function.blocks().iter().copied());
+    }
+    returning
+}
