@@ -3,11 +3,11 @@
 //! If a kernel has a block size but no number of blocks, and ptxas cannot do without spills even
 //! with all registers, ptxas may compile it with 32 or 64 registers and many times the spills.
 //! With `.minnctapersm 1` it uses all registers. Kernels that need not spill get more registers by
-//! it, and so fewer warps. Therefore it is set only where spills are certain: where an order of the
-//! instructions that needs few registers, with cheap values computed again, still needs twice as
+//! it, and so fewer warps. Therefore it is set only where spills are certain: where two orders of the
+//! instructions that need few registers, with cheap values computed again, still need twice as
 //! many as a thread can have. (Measured with ptxas 13.0: see `docs/register-estimate.md`.)
 
-use super::estimate::{Features, Target};
+use super::estimate::{Target, least_need};
 use super::occupancy::LaunchBounds;
 use oriel_engine::live::pressure::excess_pressure;
 use oriel_engine::snapshot::Snapshot;
@@ -35,7 +35,7 @@ pub fn may_want_min_blocks(snapshot: &Snapshot<'_>) -> bool {
 /// it](may_want_min_blocks). `function` is its code in late form.
 pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
     let target = Target::of(snapshot);
-    Features::new(function, &target).kept_peak > certain_need(&target) as f32
+    least_need(function, &target) > certain_need(&target)
 }
 
 /// Returns the registers of which a kernel must need more.

@@ -16,6 +16,7 @@
 //! | `regions.rs` | blocks that are scheduled together |
 //! | `rounds.rs` | loops that are unrolled completely |
 //! | `schedule.rs`, `schedule/` | orders of a region, and the registers that they take |
+//! | `least_need.rs` | what no order does without |
 //! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
 //! | `features.rs` | all that together |
 //! | `counts.rs` | counts of instructions, blocks and loops |
@@ -37,6 +38,7 @@ mod dead_ends;
 mod expansion;
 mod features;
 mod folded;
+mod least_need;
 mod live_cells;
 mod loop_nests;
 mod lower;
@@ -54,6 +56,7 @@ mod usual_counts;
 pub use call_graph::CallGraph;
 pub use causes::{Cause, Reason, Reasons};
 pub use features::Features;
+pub use least_need::least_need;
 
 use crate::occupancy::LaunchBounds;
 use oriel_engine::snapshot::Snapshot;

@@ -11,6 +11,8 @@
 //! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
 //! | [`Policy::Loads`] | loads and their addresses first, then the rest in LLVM's order, without waiting for results, since other warps run meanwhile; at the register target, a node that frees registers, or else the next in the order of few registers |
 //!
+//! | [`Policy::OnDemand`] | LLVM's order, but loads where their results are first read; no feature |
+//!
 //! Each definition of a cell is a separate value here, as in the SSA form that ptxas schedules.
 //!
 //! | file | subject |
@@ -23,6 +25,7 @@
 //! | `least.rs` | the order that needs few registers |
 //! | `latency.rs` | the order by latency |
 //! | `loads_first.rs` | the order with loads first |
+//! | `on_demand.rs` | LLVM's order with loads where they are read |
 //! | `ready.rs` | instructions that may be scheduled next |
 //! | `peaks.rs` | the peaks over all regions |
 
@@ -32,6 +35,7 @@ mod latency;
 mod least;
 mod loads_first;
 mod memory_order;
+mod on_demand;
 mod peaks;
 mod ready;
 mod value;
@@ -51,6 +55,8 @@ pub enum Policy {
     Least,
     /// Longest path first.
     Latency,
+    /// LLVM's, with loads where their results are first read.
+    OnDemand,
     /// Loads first, while fewer than this many registers are live.
     Loads(u32),
 }
@@ -106,6 +112,7 @@ impl BlockGraph {
                 walk.most()
             }
             Policy::Latency => self.latency_cost(),
+            Policy::OnDemand => self.on_demand_cost(),
             Policy::Loads(u32::MAX) => self.loads_cost::<false>(u32::MAX).0,
             Policy::Loads(target) => self.loads_cost::<true>(target).0,
         }

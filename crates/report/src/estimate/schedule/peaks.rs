@@ -150,6 +150,7 @@ mod tests {
                     Policy::Source,
                     Policy::Least,
                     Policy::Latency,
+                    Policy::OnDemand,
                     Policy::Loads(u32::MAX),
                     Policy::Loads(32),
                 ];

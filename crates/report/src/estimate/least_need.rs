@@ -1,0 +1,28 @@
+//! The registers that a function cannot do without, as far as two orders of its instructions tell.
+
+use super::Target;
+use super::cells::Cells;
+use super::live_cells::LiveCells;
+use super::nodes::Nodes;
+use super::regions::regions;
+use super::schedule::{BlockGraph, Policy, Scratch};
+use oriel_engine::graph::Traversal;
+use oriel_ori::{ControlFlow, Divergence, Function, Liveness};
+
+/// Returns the most registers of a region in the better of two orders, that with few registers and
+/// LLVM's with loads where they are read, without values that are cheap to compute again.
+pub fn least_need(function: &Function, target: &Target) -> u32 {
+    let flow = ControlFlow::analyze(function, Traversal::default());
+    let liveness = Liveness::compute(function, &flow);
+    let divergence = Divergence::compute(function, &flow, &liveness);
+    let cells = Cells::new(function, &divergence, target.sm);
+    let nodes = Nodes::new(function, &cells, target.sm);
+    let live = LiveCells::new(function, &flow, &nodes);
+    let mut scratch = Scratch::default();
+    let needs = regions(function, &flow, &nodes).into_iter().map(|region| {
+        let graph = BlockGraph::new(&cells, &nodes, &live, &region, &mut scratch);
+        let [few, on_demand] = [Policy::Least, Policy::OnDemand].map(|policy| graph.cost(policy).kept);
+        few.min(on_demand)
+    });
+    needs.max().unwrap_or(0)
+}
