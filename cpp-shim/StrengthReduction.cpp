@@ -128,6 +128,35 @@ unsigned registersOf(const Value *V) {
   return divideCeil(DL.getTypeSizeInBits(V->getType()).getFixedValue(), 32);
 }
 
+/// A loop that accesses each place so many times has been unrolled by the front end.
+constexpr unsigned ManyAccesses = 8;
+
+/// Returns the address that \p I accesses, without a constant offset, which is part
+/// of the access; null if there is none, or it stays the same in \p L.
+const Value *accessedPlace(const Instruction &I, const Loop &L) {
+  const Value *Place = getLoadStorePointerOperand(&I);
+  while (auto *GEP = dyn_cast_or_null<GEPOperator>(Place)) {
+    if (!GEP->hasAllConstantIndices())
+      break;
+    Place = GEP->getPointerOperand();
+  }
+  return Place && !L.isLoopInvariant(Place) ? Place : nullptr;
+}
+
+/// True if \p L accesses its places many times each, at constant offsets. Then LLVM's
+/// pass makes few pointers for the registers that the loop takes anyway.
+bool isUnrolled(const Loop &L) {
+  SmallPtrSet<const Value *, 32> Places;
+  unsigned Accesses = 0;
+  for (const BasicBlock *Block : L.blocks())
+    for (const Instruction &I : *Block)
+      if (const Value *Place = accessedPlace(I, L)) {
+        ++Accesses;
+        Places.insert(Place);
+      }
+  return !Places.empty() && Accesses >= ManyAccesses * Places.size();
+}
+
 /// True if \p L would take \p Least registers or more all the time after LLVM's
 /// pass: for what it carries from iteration to iteration, for what it uses from
 /// before it, and for a pointer to each place that it accesses.
@@ -142,14 +171,8 @@ bool takesRegisters(const Loop &L, unsigned Least) {
         if (isa<Instruction>(Operand) && L.isLoopInvariant(Operand) &&
             Seen.insert(Operand).second)
           Count += registersOf(Operand);
-      const Value *Place = getLoadStorePointerOperand(&I);
-      // A constant offset is part of the access.
-      while (auto *GEP = dyn_cast_or_null<GEPOperator>(Place)) {
-        if (!GEP->hasAllConstantIndices())
-          break;
-        Place = GEP->getPointerOperand();
-      }
-      if (Place && !L.isLoopInvariant(Place) && Seen.insert(Place).second)
+      const Value *Place = accessedPlace(I, L);
+      if (Place && Seen.insert(Place).second)
         Count += 2;
       if (Count >= Least)
         return true;
@@ -160,7 +183,7 @@ bool takesRegisters(const Loop &L, unsigned Least) {
 /// True if LLVM's pass would take registers from \p L of which it has too few.
 bool isCostly(const Loop &L) {
   return countInductionVariables(L) <= FewInductionVariables &&
-         takesRegisters(L, FewRegisters);
+         takesRegisters(L, FewRegisters) && !isUnrolled(L);
 }
 
 /// Returns the OrielStrengthReduction for the loops of \p F. Functions with stack
