@@ -266,6 +266,35 @@ bix2:
 }
 
 #[test]
+fn base_and_offset_of_volatile_and_atomic_accesses_may_change_together() {
+    let function = |offset: i64, in_access: i64| {
+        let at = |more: i64| match in_access + more {
+            0 => "[%1]".to_owned(),
+            offset => format!("[%1+{offset}]"),
+        };
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %0:R64 = LD.param::entry.b64 [0]
+    %1:R64 = IADD.b64 %0, {offset}
+    %2:R32 = LD.volatile.global.b32.b32 {}
+    %3:R32 = ATOM.global.add.b32 {}, %2
+    ST.volatile.global.b32 %3, {}
+    RET
+",
+                at(0),
+                at(4),
+                at(8)
+            ),
+        )
+    };
+    assert_eq!(compare(&function(32, 0), &function(0, 32)), Ok(()));
+    assert_eq!(compare(&function(32, 0), &function(16, 16)), Ok(()));
+    assert!(compare(&function(32, 0), &function(0, 28)).is_err());
+}
+
+#[test]
 fn what_a_branch_has_decided_is_known_behind_it_only() {
     let text = |in_block: &str, behind: &str| {
         parse(
