@@ -7,11 +7,10 @@
 //! convention. A call by address may reach every function that no call names, so ptxas gives the
 //! kernel the registers of the largest of these.
 
-use super::dead_ends::{flow_without_exits, returning_blocks};
+use super::dead_ends::{flow_of_machine, returning_blocks};
 use super::{Features, Target};
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::FunctionFlags;
-use oriel_ori::{ControlFlow, Function, OperandKind, Operation, Special};
+use oriel_ori::{Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
 
 /// A function that another one calls.
@@ -129,11 +128,8 @@ fn calls(function: &Function) -> (Vec<Callee>, usize) {
             indirect += 1;
             continue;
         };
-        let returning = returning.get_or_insert_with(|| {
-            let flow = flow_without_exits(function)
-                .unwrap_or_else(|| ControlFlow::analyze(function, Traversal::default()));
-            returning_blocks(function, &flow)
-        });
+        let returning =
+            returning.get_or_insert_with(|| returning_blocks(function, &flow_of_machine(function)));
         let returns = function
             .block_of(instruction)
             .is_some_and(|block| returning.contains(block));

@@ -28,6 +28,11 @@ pub fn flow_without_exits(function: &Function) -> Option<ControlFlow> {
     (!exiting.is_empty()).then(|| ControlFlow::analyze_without(function, Traversal::default(), is_left_in))
 }
 
+/// Returns the function's control flow as ptxas sees it.
+pub fn flow_of_machine(function: &Function) -> ControlFlow {
+    flow_without_exits(function).unwrap_or_else(|| ControlFlow::analyze(function, Traversal::default()))
+}
+
 /// Returns the blocks from which a path leads to a return. A function that never returns may run for
 /// ever, so all of its blocks matter.
 pub fn returning_blocks(function: &Function, flow: &ControlFlow) -> EntitySet<Block> {

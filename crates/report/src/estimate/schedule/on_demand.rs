@@ -10,6 +10,7 @@ use super::value::Release;
 use super::walk::Walk;
 
 impl BlockGraph {
+    /// Returns the cost of this order.
     pub(super) fn on_demand_cost(&self) -> Cost {
         let is_deferred = self.deferred();
         let mut walk = Walk::<true>::new(self);
