@@ -30,7 +30,7 @@ impl ControlFlow {
         Self::analyze_without(function, traversal, |_| false)
     }
 
-    /// Analyzes a function as if nothing followed some of its blocks.
+    /// Analyses a function as if nothing followed some of its blocks.
     ///
     /// # Panics
     /// The function has no blocks.

@@ -17,9 +17,8 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 struct Callee {
     name: String,
-    /// False if the caller does not return after any of its calls, so that none of its values live
-    /// on.
-    returns: bool,
+    /// True if the caller may return after one of its calls. Otherwise none of its values live on.
+    caller_returns: bool,
 }
 
 /// Features of functions, and the calls between them.
@@ -83,7 +82,7 @@ impl CallGraph {
             }
             for callee in &caller.callees {
                 match finished.get(callee.name.as_str()) {
-                    Some(Some(of_callee)) if callee.returns => features.add_callee(of_callee),
+                    Some(Some(of_callee)) if callee.caller_returns => features.add_callee(of_callee),
                     Some(Some(of_callee)) => features.add_last_callee(of_callee),
                     _ => features.unknown_calls += 1.0,
                 }
@@ -130,15 +129,15 @@ fn calls(function: &Function) -> (Vec<Callee>, usize) {
         };
         let returning =
             returning.get_or_insert_with(|| returning_blocks(function, &flow_of_machine(function)));
-        let returns = function
+        let caller_returns = function
             .block_of(instruction)
             .is_some_and(|block| returning.contains(block));
         let name = function.symbol_name(symbol);
         match found.iter_mut().find(|known| known.name == name) {
-            Some(known) => known.returns |= returns,
+            Some(known) => known.caller_returns |= caller_returns,
             None => found.push(Callee {
                 name: name.to_owned(),
-                returns,
+                caller_returns,
             }),
         }
     }

@@ -277,24 +277,15 @@ fn divisions_need_registers_in_between() {
     assert_eq!(body("IDIV.s32").source_peak, body("IADD.b32").source_peak + 7.0);
 }
 
-fn calling(callee: &str) -> CallGraph {
-    let mut graph = CallGraph::default();
-    let kernel = format!(
-        "kernel \"k\" sm_90 late {{
-bix0:
-    CALL.START 0, 0
-    CALL &{callee}, 0, 0
-    CALL.END 0, 0
-    RET
-}}
-"
-    );
+/// Adds a kernel and a function `f` to a graph.
+fn with_device_function(kernel: &str) -> CallGraph {
     let device = format!(
         "function \"f\" sm_90 late {{\n{}}}\n",
         loads_in_turn(8).replace("param::entry", "param::func")
     );
-    for text in [kernel, device] {
-        let function = parse_function(&text).expect("it parses");
+    let mut graph = CallGraph::default();
+    for text in [kernel, &device] {
+        let function = parse_function(text).expect("it parses");
         let target = Target {
             sm: 90,
             register_limit: MAX_REGISTERS_PER_THREAD,
@@ -304,6 +295,19 @@ bix0:
         graph.add(&function, &target);
     }
     graph
+}
+
+fn calling(callee: &str) -> CallGraph {
+    with_device_function(&format!(
+        "kernel \"k\" sm_90 late {{
+bix0:
+    CALL.START 0, 0
+    CALL &{callee}, 0, 0
+    CALL.END 0, 0
+    RET
+}}
+"
+    ))
 }
 
 #[test]
@@ -341,22 +345,7 @@ bix2:
 }}
 "
     );
-    let mut graph = CallGraph::default();
-    let device = format!(
-        "function \"f\" sm_90 late {{\n{}}}\n",
-        loads_in_turn(8).replace("param::entry", "param::func")
-    );
-    for text in [&kernel, &device] {
-        let function = parse_function(text).expect("it parses");
-        let target = Target {
-            sm: 90,
-            register_limit: MAX_REGISTERS_PER_THREAD,
-            threads: 0,
-            is_debug: false,
-        };
-        graph.add(&function, &target);
-    }
-    graph.features("k").expect("it was added")
+    with_device_function(&kernel).features("k").expect("it was added")
 }
 
 #[test]
