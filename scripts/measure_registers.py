@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Adds kernels to the data of the register estimate: what ptxas says of them, and their features.
 
-    scripts/measure_registers.py --family NAME --front-end CUDA [--sm 75,80,90] [--without-debug] FILE.bc ...
+    scripts/measure_registers.py --family NAME --front-end CUDA [--sm 75,80,90] [--most-kernels 6] [--without-debug] FILE.bc ...
 
-Files are LLVM IR or bitcode of one project, the family. With debug information the PTX tells ptxas to compile for a debugger; with
---without-debug that mark is taken out first, as Triton does. Kernels get a checksum of file and kernel in place of their name; a line
-of the same checksum and SM is replaced. What llc or ptxas refuses is named and left out. Then fit: scripts/calibrate_estimate.py.
+Files are LLVM IR or bitcode of one project, the family. Of each, up to --most-kernels kernels are taken, in the order of a hash of their
+names. With debug information the PTX tells ptxas to compile for a debugger; with --without-debug that mark is taken out first, as Triton
+does. Kernels get a checksum of file and kernel in place of their name; a line of the same family, checksum and SM is replaced. What llc or
+ptxas refuses is named and left out. So, without a word, are kernels that spill although they may have more registers than ptxas gives
+them, since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
 """
 
 import argparse
 import csv
 import json
+import re
 import sys
 import tempfile
 import zlib
@@ -24,6 +27,23 @@ DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
 KEYS = ("family", "front_end", "kernel", "sm", "registers", "spilled_bytes")
 RESULTS = ("held_out", "fitted")
+KERNEL = re.compile(r'^define [^\n]*\bptx_kernel\b[^\n@]*@("?)([^\n"(]+)\1\(', re.MULTILINE)
+# The share of its limit from which on a kernel that spills shows that it would need more.
+SPILLS_FROM = 0.9
+
+
+def key_of(line):
+    return tuple(str(line[name]) for name in ("family", "kernel", "sm", "debug"))
+
+
+def with_few_kernels(source, most, folder):
+    """The file with so many of its kernels, and with what they call."""
+    text = common.run([common.llvm_bin() / "llvm-dis", source, "-o", "-"]).stdout if source.suffix == ".bc" else source.read_text()
+    kernels = sorted((name for _, name in KERNEL.findall(text)), key=lambda name: zlib.crc32(name.encode()))
+    few = Path(folder) / f"{source.stem}.bc"
+    kept = f"-internalize-public-api-list={','.join(kernels[:most])}"
+    common.run([common.llvm_bin() / "opt", "-passes=internalize,globaldce", kept, source, "-o", few])
+    return few
 
 
 def measure(source, sm, arguments, assembler, folder):
@@ -40,6 +60,8 @@ def measure(source, sm, arguments, assembler, folder):
         if kernel["function"] not in machine:
             continue
         registers, stores, loads, _ = machine[kernel["function"]]
+        if stores + loads > 0 and registers < SPILLS_FROM * kernel["features"]["register_limit"]:
+            continue
         checksum = zlib.crc32(f"{Path(source).stem} {kernel['function']}".encode())
         keys = dict(zip(KEYS, (arguments.family, arguments.front_end, f"{checksum:08x}", sm.rstrip("af"), registers, stores + loads)))
         features = {name: f"{value:g}" for name, value in kernel["features"].items()}
@@ -52,6 +74,7 @@ def main():
     parser.add_argument("--family", required=True)
     parser.add_argument("--front-end", required=True, help="such as CUDA, OpenCL, Triton")
     parser.add_argument("--without-debug", action="store_true")
+    parser.add_argument("--most-kernels", type=int, help="of a file; without it all")
     parser.add_argument("--sm", default="75,80,86,90,100,120")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -60,14 +83,15 @@ def main():
         parser.error("ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
     with DATA.open() as file:
         reader = csv.DictReader(file)
-        rows = {(row["kernel"], row["sm"], row["debug"]): row for row in reader}
+        rows = {key_of(row): row for row in reader}
         columns = reader.fieldnames
     with tempfile.TemporaryDirectory() as folder:
-        for source in arguments.files:
+        for source in map(Path.resolve, map(Path, arguments.files)):
+            few = with_few_kernels(source, arguments.most_kernels, folder) if arguments.most_kernels else source
             for sm in arguments.sm.split(","):
                 try:
-                    for line in measure(Path(source).resolve(), sm, arguments, assembler, folder):
-                        rows[line["kernel"], line["sm"], line["debug"]] = line
+                    for line in measure(few, sm, arguments, assembler, folder):
+                        rows[key_of(line)] = line
                 except RuntimeError as problem:
                     print(f"{source} for sm_{sm} is left out: {str(problem).splitlines()[0]}", file=sys.stderr)
     lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], row["sm"], row["debug"]))
