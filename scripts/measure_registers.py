@@ -25,8 +25,10 @@ import ptxas
 
 DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
-KEYS = ("family", "front_end", "kernel", "sm", "registers", "spilled_bytes")
+KEYS = ("family", "front_end", "kernel", "rules", "sm", "registers", "spilled_bytes")
 RESULTS = ("held_out", "fitted")
+# Counts the changes of the rules by which features are computed. Lines of projects that could not be measured again have a lower number.
+RULES = 2
 KERNEL = re.compile(r'^define [^\n]*\bptx_kernel\b[^\n@]*@("?)([^\n"(]+)\1\(', re.MULTILINE)
 # The share of its limit from which on a kernel that spills shows that it would need more.
 SPILLS_FROM = 0.9
@@ -63,7 +65,7 @@ def measure(source, sm, arguments, assembler, folder):
         if stores + loads > 0 and registers < SPILLS_FROM * kernel["features"]["register_limit"]:
             continue
         checksum = zlib.crc32(f"{Path(source).stem} {kernel['function']}".encode())
-        keys = dict(zip(KEYS, (arguments.family, arguments.front_end, f"{checksum:08x}", sm.rstrip("af"), registers, stores + loads)))
+        keys = dict(zip(KEYS, (arguments.family, arguments.front_end, f"{checksum:08x}", RULES, sm.rstrip("af"), registers, stores + loads)))
         features = {name: f"{value:g}" for name, value in kernel["features"].items()}
         lines.append(keys | dict.fromkeys(RESULTS, 0) | features)
     return lines

@@ -27,22 +27,22 @@ impl ControlFlow {
     /// # Panics
     /// The function has no blocks.
     pub fn analyze(function: &Function, traversal: Traversal) -> Self {
-        Self::analyze_without(function, traversal, |_| false)
+        Self::analyze_without(function, traversal, |_, _| false)
     }
 
-    /// Analyses a function as if nothing followed some of its blocks.
+    /// Analyses a function without the edges, by source and target, that are left out.
     ///
     /// # Panics
     /// The function has no blocks.
     pub fn analyze_without(
         function: &Function,
         traversal: Traversal,
-        is_left_in: impl Fn(Block) -> bool,
+        is_left_out: impl Fn(Block, Block) -> bool,
     ) -> Self {
         let blocks = function.blocks().iter();
         let edges: Vec<(Block, Block)> = blocks
-            .filter(|&&block| !is_left_in(block))
             .flat_map(|&block| function.successors(block).map(move |target| (block, target)))
+            .filter(|&(block, target)| !is_left_out(block, target))
             .collect();
         let graph = ControlFlowGraph::new(function.block_limit(), function.entry(), edges.into_iter());
         let order = ReversePostorder::new(&graph, traversal);

@@ -7,24 +7,28 @@
 //! %4:R32 = CVT.u32.u64 %2           the low cell of %2
 //! %5:R64, %6:R64 = UNPACK %7        the cells of %7
 //! %8:R32 = MOV 5                    nothing: an immediate
+//! %8:R32 = S2R ntid.x               nothing: an operand in the constant bank
 //! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
 //! ```
 //!
 //! A *cell* is one machine register. ptxas splits wide values in halves, and values that only
 //! rename, widen or narrow another value share its registers. A register of the function is
 //! therefore a row of *pieces*, each of which is a cell or costs nothing. Registers with several
-//! definitions, as in late form, have their own cells.
+//! definitions, as in late form, have their own cells. The high half of a value of which only the low one
+//! is read costs nothing either.
 //!
 //! From sm_75 on, values that all lanes share and that integer instructions compute from
 //! parameters, constants and each other are kept in uniform registers. `ptxas -v` does not count
 //! these.
 
+use super::narrow::narrow_registers;
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, entity_impl};
 use oriel_ori::{
     AddressSpace, DataType, Divergence, Function, Instruction, Operand, OperandKind, Operation, RegisterFile,
-    Special, Variant,
+    Special, SpecialRegister, Variant,
 };
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A 32-bit register of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +48,8 @@ pub struct Cells {
     count: usize,
     /// Cells that uniform registers hold.
     uniform: EntitySet<Cell>,
+    /// Registers of 64 bits whose high half costs nothing.
+    narrow: EntitySet<Register>,
 }
 
 /// Number of pieces of a register; predicates have none.
@@ -59,7 +65,10 @@ impl Cells {
     /// Finds the cells of all registers.
     pub fn new(function: &Function, divergence: &Divergence, sm: u32) -> Self {
         let uniform_registers = uniform_registers(function, divergence, sm);
-        let mut cells = Self::default();
+        let mut cells = Self {
+            narrow: narrow_registers(function),
+            ..Self::default()
+        };
         let mut at = 0;
         for register in function.registers() {
             cells.first.push(at as u32);
@@ -115,9 +124,15 @@ impl Cells {
         Some(cell)
     }
 
+    /// Returns where the pieces of a register are that may take cells.
+    fn needed(&self, register: Register) -> Range<usize> {
+        let unread = usize::from(self.narrow.contains(register));
+        self.first[register.index()] as usize..self.first[register.index() + 1] as usize - unread
+    }
+
     fn fresh(&mut self, register: Register, is_uniform: bool) {
-        for place in self.first[register.index()]..self.first[register.index() + 1] {
-            self.pieces[place as usize] = self.new_cell(is_uniform);
+        for place in self.needed(register) {
+            self.pieces[place] = self.new_cell(is_uniform);
         }
     }
 
@@ -134,9 +149,12 @@ impl Cells {
             Some(_) => self.renamed(function, instruction, number, is_known, is_uniform),
             None => None,
         };
-        let range = self.first[register.index()] as usize..self.first[register.index() + 1] as usize;
         match renamed {
-            Some(pieces) if pieces.len() == range.len() => self.pieces[range].copy_from_slice(&pieces),
+            Some(pieces) if pieces.len() == self.of(register).len() => {
+                let needed = self.needed(register);
+                let count = needed.len();
+                self.pieces[needed].copy_from_slice(&pieces[..count]);
+            }
             _ => self.fresh(register, is_uniform),
         }
     }
@@ -176,6 +194,9 @@ impl Cells {
         match function.operation(instruction) {
             Operation::ImplicitDef => Some(SmallVec::from_elem(None, count)),
             Operation::Ld if is_parameter_read(function, instruction) => {
+                Some(SmallVec::from_elem(None, count))
+            }
+            Operation::S2r if is_constant_bank(function, sources.get(0)) => {
                 Some(SmallVec::from_elem(None, count))
             }
             Operation::Lea | Operation::FrameAddress => Some(SmallVec::from_elem(None, count)),
@@ -299,6 +320,18 @@ pub fn is_parameter_read(function: &Function, instruction: Instruction) -> bool 
     function.operation(instruction) == Operation::Ld
         && is_parameter
         && function.sources(instruction).iter().all(is_constant)
+}
+
+/// True for the sizes of a launch, which instructions take as operands, like parameters.
+fn is_constant_bank(function: &Function, source: Operand) -> bool {
+    use SpecialRegister as S;
+    let OperandKind::Special(special) = source.kind() else {
+        return false;
+    };
+    matches!(
+        function.special_data(special),
+        Special::SpecialRegister(S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ)
+    )
 }
 
 /// True if the uniform datapath can compute the instruction.

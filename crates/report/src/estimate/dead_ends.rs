@@ -4,11 +4,13 @@
 //!
 //! ptxas knows that nothing runs behind `exit`, although LLVM may not: Julia's compiler ends such a
 //! block with `exit` in inline assembly and a branch to a block that goes on.
+//!
+//! A lane that returns is gone: the others of its warp don't wait for it, and what they execute then is executed by all that are left.
 
 use super::assembly::Assembly;
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_engine::graph::Traversal;
-use oriel_ori::{ControlFlow, Function, Operation};
+use oriel_ori::{ControlFlow, Divergence, Function, Liveness, Operation};
 
 /// Returns the function's control flow without the edges that `exit` in inline assembly cuts; none
 /// if there are none.
@@ -24,13 +26,44 @@ pub fn flow_without_exits(function: &Function) -> Option<ControlFlow> {
             exiting.insert(block);
         }
     }
-    let is_left_in = |block| exiting.contains(block);
-    (!exiting.is_empty()).then(|| ControlFlow::analyze_without(function, Traversal::default(), is_left_in))
+    let is_left_out = |block, _| exiting.contains(block);
+    (!exiting.is_empty()).then(|| ControlFlow::analyze_without(function, Traversal::default(), is_left_out))
 }
 
 /// Returns the function's control flow as ptxas sees it.
 pub fn flow_of_machine(function: &Function) -> ControlFlow {
     flow_without_exits(function).unwrap_or_else(|| ControlFlow::analyze(function, Traversal::default()))
+}
+
+/// Analyses which values and blocks differ between the lanes that have not returned.
+pub fn divergence_of_remaining_lanes(
+    function: &Function,
+    flow: &ControlFlow,
+    liveness: &Liveness,
+) -> Divergence {
+    let only_returns = |block: Block| {
+        let mut instructions = function
+            .instructions(block)
+            .map(|instruction| function.operation(instruction));
+        instructions.find(|operation| !operation.is_debug()) == Some(Operation::Ret)
+    };
+    let is_conditional = |block: Block| flow.graph.successors(block).len() > 1;
+    let mut returns = EntitySet::with_capacity(function.block_limit());
+    returns.extend(function.blocks().iter().copied().filter(|&block| {
+        only_returns(block)
+            && flow
+                .graph
+                .predecessors(block)
+                .iter()
+                .any(|&source| is_conditional(source))
+    }));
+    if returns.is_empty() {
+        return Divergence::compute(function, flow, liveness);
+    }
+    let of_remaining = ControlFlow::analyze_without(function, Traversal::default(), |source, target| {
+        returns.contains(target) && is_conditional(source) || !flow.graph.successors(source).contains(&target)
+    });
+    Divergence::compute(function, &of_remaining, liveness)
 }
 
 /// Returns the blocks from which a path leads to a return. A function that never returns may run for

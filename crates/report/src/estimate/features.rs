@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::cells::Cells;
-use super::dead_ends::{flow_without_exits, returning_blocks};
+use super::dead_ends::{divergence_of_remaining_lanes, flow_without_exits, returning_blocks};
 use super::expansion::is_call_for_debugger;
 use super::live_cells::LiveCells;
 use super::nodes::{Node, Nodes};
@@ -326,7 +326,7 @@ impl Features {
     }
 
     fn of_flow(function: &Function, target: &Target, flow: &ControlFlow, liveness: &Liveness) -> Self {
-        let divergence = Divergence::compute(function, flow, liveness);
+        let divergence = divergence_of_remaining_lanes(function, flow, liveness);
         let mut features = Self {
             sm: target.sm as f32,
             register_limit: target.register_limit as f32,

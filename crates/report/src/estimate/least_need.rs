@@ -2,19 +2,19 @@
 
 use super::Target;
 use super::cells::Cells;
-use super::dead_ends::flow_of_machine;
+use super::dead_ends::{divergence_of_remaining_lanes, flow_of_machine};
 use super::live_cells::LiveCells;
 use super::nodes::Nodes;
 use super::regions::regions;
 use super::schedule::{BlockGraph, Policy, Scratch};
-use oriel_ori::{Divergence, Function, Liveness};
+use oriel_ori::{Function, Liveness};
 
 /// Returns the most registers of a region in the better of two orders, that with few registers and
 /// LLVM's with loads where they are read, without values that are cheap to compute again.
 pub fn least_need(function: &Function, target: &Target) -> u32 {
     let flow = flow_of_machine(function);
     let liveness = Liveness::compute(function, &flow);
-    let divergence = Divergence::compute(function, &flow, &liveness);
+    let divergence = divergence_of_remaining_lanes(function, &flow, &liveness);
     let cells = Cells::new(function, &divergence, target.sm);
     let nodes = Nodes::new(function, &cells, target.sm);
     let live = LiveCells::new(function, &flow, &nodes);

@@ -7,6 +7,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `cells.rs` | the machine's registers: halves, what costs nothing, what is uniform |
+//! | `narrow.rs` | values of 64 bits of which only the low half is read |
 //! | `assembly.rs` | inline assembly, by its text |
 //! | `nodes.rs` | the machine's instructions, as far as a scheduler sees them |
 //! | `lower.rs` | makes them of a function's instructions |
@@ -20,7 +21,7 @@
 //! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
 //! | `features.rs` | all that together |
 //! | `counts.rs` | counts of instructions, blocks and loops |
-//! | `dead_ends.rs` | blocks from which a function does not return |
+//! | `dead_ends.rs` | blocks from which a function does not return, and lanes that have |
 //! | `call_graph.rs` | what callees add to their callers |
 //! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
@@ -45,6 +46,7 @@ mod lower;
 mod model;
 #[cfg(test)]
 mod model_text;
+mod narrow;
 mod nodes;
 mod regions;
 mod rounds;

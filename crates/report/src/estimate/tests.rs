@@ -149,6 +149,73 @@ fn uniform_integers_are_counted_apart_where_there_is_a_file_for_them() {
 }
 
 /// Loads a few values one after the other, each used at once.
+#[test]
+fn the_sizes_of_a_launch_take_no_register() {
+    let sum_with = |source: &str| {
+        features(&format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 {source}
+    %2:R32 = S2R.b32 tid.x
+    %3:R32 = IADD.b32 %2, %1
+    ST.global.b32 %3, [%0]
+    RET
+"
+        ))
+    };
+    let (size, place) = (sum_with("ntid.x"), sum_with("ctaid.x"));
+    assert_eq!((size.uniform_peak, place.uniform_peak), (0.0, 1.0));
+    assert_eq!(size.nodes + 1.0, place.nodes);
+}
+
+#[test]
+fn addresses_of_shared_memory_take_one_register() {
+    let load_from = |space: &str| {
+        features(&format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    %2:R64 = IMAD.WIDE.u64.u32 %1, 8, %0
+    %3:R64 = LD.global.b64.b64 [%2]
+    %4:R64 = SHL.b64 %3, 2
+    %5:R64 = IADD.b64 %4, %3
+    %6:R32 = LD.{space}.b32.b32 [%5]
+    %7:R32 = LD.{space}.b32.b32 [%4]
+    ST.global.b32 %6, [%2]
+    ST.global.b32 %7, [%2+4]
+    RET
+"
+        ))
+    };
+    let (shared, global) = (load_from("shared"), load_from("global"));
+    // The sum and the product are live while the first is read, and the address in global memory is.
+    assert_eq!((shared.source_peak, global.source_peak), (4.0, 6.0));
+}
+
+#[test]
+fn lanes_that_return_do_not_part_the_others() {
+    let guarded = |end: &str| {
+        features(&format!(
+            "bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    %1:R32 = S2R.b32 tid.x
+    %2:R32 = LD.param::entry.b32 [&k_param_1]
+    %3:P = ISETP.lt.s32 %1, %2
+    BRA %3, bix1, bix2
+bix1:
+    %4:R32 = S2R.b32 ctaid.x
+    %5:R32 = IADD.b32 %4, %2
+    ST.global.b32 %5, [%0]
+    BRA fall bix2
+bix2:
+{end}    RET
+"
+        ))
+    };
+    assert_eq!(guarded("").uniform_peak, 1.0);
+    assert_eq!(guarded("    ST.global.b32 %1, [%0+4]\n").uniform_peak, 0.0);
+}
+
 fn loads_in_turn(count: usize) -> String {
     let mut body = "bix0:
     %0:R64 = LD.param::entry.b64 [&k_param_0]
