@@ -7,13 +7,15 @@ Run it with the Python of an environment that has Triton; no GPU and no torch is
 stand-ins for modules that are missing. What it leaves are its kernels: functions with `triton.jit` that no other one calls. A kernel's
 types and constants are made up from the names of its parameters and its first configuration, so they are not those that the project uses.
 
-The IR is what Triton gives to its own LLVM, in FOLDER/FILE.KERNEL.TARGET.ll. Kernels that Triton refuses with all made-up types are
+The IR is what Triton gives to its own LLVM, with constants as LLVM 22 writes them, in FOLDER/FILE.KERNEL.TARGET.ll. Kernels that Triton refuses with all made-up types are
 named on standard error and left out.
 """
 
 import argparse
 import ast
+import math
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -147,6 +149,46 @@ def compilations(function, constants, target):
     return None, None, reason
 
 
+# A floating-point type, and a constant that newer LLVM writes as LLVM 22 doesn't: bits, special values, and decimals that are rounded.
+NEW_CONSTANT = re.compile(r"(?<=[\s<({,])(f0x[0-9A-Fa-f]+|[+-](?:inf|qnan)|-?\d+\.\d+(?:e[+-]?\d+)?)(?=[\s,>)}]|$)")
+FLOATING = re.compile(r"\b(float|double|half|bfloat)\b")
+SPECIAL = {"+inf": math.inf, "-inf": -math.inf, "+qnan": math.nan, "-qnan": -math.nan}
+
+
+def old_constant(floating, word):
+    """A constant of a type as LLVM 22 reads it."""
+    letter, width = {"half": ("H", 16), "bfloat": ("R", 16), "float": ("", 32), "double": ("", 64)}[floating]
+    if word.startswith("f0x"):
+        bits = int(word[3:], 16)
+    else:
+        value = SPECIAL[word] if word in SPECIAL else float(word)
+        narrow = "<e" if floating == "half" else "<d" if floating == "double" else "<f"
+        bits = int.from_bytes(struct.pack(narrow, value), "little")
+        if floating == "bfloat":
+            bits = bits >> 16 if word in SPECIAL else bits + 0x7FFF + (bits >> 16 & 1) >> 16
+    if floating == "float":
+        # LLVM 22 writes it as a double.
+        value = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
+        bits, width = int.from_bytes(struct.pack("<d", value), "little"), 64
+    return f"0x{letter}{bits:0{width // 4}X}"
+
+
+def with_old_constants(text):
+    """The IR with floating-point constants that LLVM 22 reads."""
+
+    def of_line(line):
+        if '"' in line or not FLOATING.search(line):
+            return line
+
+        def replaced(constant):
+            types = FLOATING.findall(line[: constant.start()])
+            return old_constant(types[-1], constant[0]) if types else constant[0]
+
+        return NEW_CONSTANT.sub(replaced, line)
+
+    return "\n".join(map(of_line, text.split("\n")))
+
+
 def with_triple(ir):
     """The IR with its target, which Triton gives to LLVM in another way."""
     return ir if "target triple" in ir else re.sub("^target datalayout.*$", r'\g<0>\ntarget triple = "nvptx64-nvidia-cuda"', ir, count=1, flags=re.MULTILINE)
@@ -162,7 +204,7 @@ def of_file(path, arguments):
                 if result is None:
                     print(f"{path.name} {name} sm_{target}: {reason}", file=sys.stderr, flush=True)
                 else:
-                    (arguments.output / f"{path.stem}.{name}.{target}.ll").write_text(with_triple(result.asm["llir"]))
+                    (arguments.output / f"{path.stem}.{name}.{target}.ll").write_text(with_old_constants(with_triple(result.asm["llir"])))
 
             if not common.in_process(work, arguments.seconds):
                 print(f"{path.name} {name} sm_{target}: no result in time", file=sys.stderr)
