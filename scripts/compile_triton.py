@@ -7,8 +7,8 @@ Run it with the Python of an environment that has Triton; no GPU and no torch is
 stand-ins for modules that are missing. What it leaves are its kernels: functions with `triton.jit` that no other one calls. A kernel's
 types and constants are made up from the names of its parameters and its first configuration, so they are not those that the project uses.
 
-The IR is what Triton gives to its own LLVM, with constants as LLVM 22 writes them, in FOLDER/FILE.KERNEL.TARGET.ll. Kernels that Triton refuses with all made-up types are
-named on standard error and left out.
+The IR is what Triton gives to its own LLVM, in FOLDER/FILE.KERNEL.TARGET.ll, with floating-point constants as LLVM 22 writes them.
+Kernels that Triton refuses with all made-up types are named on standard error and left out.
 """
 
 import argparse
@@ -149,7 +149,7 @@ def compilations(function, constants, target):
     return None, None, reason
 
 
-# A floating-point type, and a constant that newer LLVM writes as LLVM 22 doesn't: bits, special values, and decimals that are rounded.
+# Constants that newer LLVM writes and LLVM 22 refuses: bits, special values, and decimals that must be rounded.
 NEW_CONSTANT = re.compile(r"(?<=[\s<({,])(f0x[0-9A-Fa-f]+|[+-](?:inf|qnan)|-?\d+\.\d+(?:e[+-]?\d+)?)(?=[\s,>)}]|$)")
 FLOATING = re.compile(r"\b(float|double|half|bfloat)\b")
 SPECIAL = {"+inf": math.inf, "-inf": -math.inf, "+qnan": math.nan, "-qnan": -math.nan}

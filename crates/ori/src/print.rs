@@ -318,9 +318,8 @@ impl Function {
     pub(crate) fn address_source(&self, instruction: Instruction) -> Option<usize> {
         let sources = self.sources(instruction);
         let base = match self.operation(instruction) {
-            Operation::Ld | Operation::Atom | Operation::Lea => 0,
-            Operation::St => sources.len().checked_sub(2)?,
-            _ => return None,
+            Operation::Lea => 0,
+            _ => self.accessed_address(instruction)?,
         };
         let is_offset = sources.len() >= base + 2 && is_plain_integer(self, sources.get(base + 1));
         is_offset.then_some(base)

@@ -72,6 +72,17 @@ impl Function {
         self.merged.get(&instruction).map_or(&[], |merged| merged)
     }
 
+    /// Returns the number of the source that is the base of the address that it loads from or stores to; the
+    /// offset is behind it.
+    #[inline]
+    pub fn accessed_address(&self, instruction: Instruction) -> Option<usize> {
+        match self.operation(instruction) {
+            Operation::Ld | Operation::Atom => Some(0),
+            Operation::St => self.sources(instruction).len().checked_sub(2),
+            _ => None,
+        }
+    }
+
     /// Returns the description of the memory that it accesses.
     pub fn access(&self, instruction: Instruction) -> Option<&MemoryAccess> {
         let access = self.instructions[instruction].access.expand()?;

@@ -7,8 +7,8 @@
 //! %4:R32 = CVT.u32.u64 %2           the low cell of %2
 //! %5:R64, %6:R64 = UNPACK %7        the cells of %7
 //! %8:R32 = MOV 5                    nothing: an immediate
-//! %8:R32 = S2R ntid.x               nothing: an operand in the constant bank
-//! %9:R64 = IADD %4, 64             the cells of %4, if it is only an address: accesses add constants
+//! %9:R32 = S2R ntid.x               nothing: an operand in the constant bank
+//! %10:R64 = IADD %4, 64            the cells of %4, if it is only an address: accesses add constants
 //! ```
 //!
 //! A *cell* is one machine register. ptxas splits wide values in halves, and values that only
@@ -265,11 +265,7 @@ fn is_offset(function: &Function, instruction: Instruction) -> bool {
         return false;
     };
     let offset = function.integer(function.source(instruction, 1));
-    let is_address = |(user, number): (Instruction, usize)| match function.operation(user) {
-        Operation::Ld | Operation::Atom => number == 0,
-        Operation::St => number + 2 == function.sources(user).len(),
-        _ => false,
-    };
+    let is_address = |(user, number)| function.accessed_address(user) == Some(number);
     offset.is_some_and(|offset| offset.unsigned_abs() < LIMIT) && function.uses(result).all(is_address)
 }
 

@@ -5,7 +5,7 @@
 //! ptxas knows that nothing runs behind `exit`, although LLVM may not: Julia's compiler ends such a
 //! block with `exit` in inline assembly and a branch to a block that goes on.
 //!
-//! A lane that returns is gone: the others of its warp don't wait for it, and what they execute then is executed by all that are left.
+//! A lane that returns is gone. The others of its warp don't wait for it, so they are together as before.
 
 use super::assembly::Assembly;
 use oriel_engine::entity::{Block, EntitySet};

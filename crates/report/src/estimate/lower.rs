@@ -152,11 +152,7 @@ impl<'a> Lowering<'a> {
     /// True if an operand is the address of an access that must be a pair of registers.
     fn is_far_address(&self, instruction: Instruction, number: usize) -> bool {
         let function = self.function;
-        let is_address = match function.operation(instruction) {
-            Operation::Ld | Operation::Atom => number == 0,
-            Operation::St => number + 2 == function.sources(instruction).len(),
-            _ => false,
-        };
+        let is_address = function.accessed_address(instruction) == Some(number);
         let is_far = matches!(
             function.modifiers(instruction).space,
             AddressSpace::Global | AddressSpace::Generic

@@ -221,7 +221,7 @@ const UNIFORM_REGISTERS: f32 = 63.0;
 
 /// True if nearly all of many values are the same for all lanes, and uniform registers are too few for
 /// them. ptxas uses the registers of lanes then. Of the measured kernels with so many uniform cells, none has less
-/// than 16% of its pressure in other cells, so the peak of LLVM's registers is the better guess.
+/// than 14% of its pressure in other cells, so the peak of LLVM's registers is the better guess.
 fn has_hardly_cells(features: &Features) -> bool {
     features.uniform_peak > UNIFORM_REGISTERS && features.source_peak < 0.1 * features.pressure
 }

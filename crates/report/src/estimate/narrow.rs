@@ -1,7 +1,7 @@
 //! Finds values of 64 bits of which only the low half is read.
 //!
-//! LLVM's addresses of shared and local memory have 64 bits, the machine's have 32. ptxas does not compute the
-//! high halves of such addresses, nor those of what they are made of.
+//! LLVM's addresses of shared and local memory have 64 bits, the machine's have 32. ptxas computes neither the
+//! high halves of such addresses nor those of the values that only they are made of.
 
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{AddressSpace, Function, Instruction, Operation, RegisterFile, Variant};
@@ -58,12 +58,7 @@ fn is_wide(function: &Function, register: Register) -> bool {
 fn high_half(function: &Function, user: Instruction, number: usize) -> HighHalf {
     use Operation as O;
     let operation = function.operation(user);
-    let is_address = match operation {
-        O::Ld | O::Atom => number == 0,
-        O::St => number + 2 == function.sources(user).len(),
-        _ => false,
-    };
-    if is_address {
+    if function.accessed_address(user) == Some(number) {
         return match function.modifiers(user).space {
             AddressSpace::Shared | AddressSpace::Local => HighHalf::Unread,
             _ => HighHalf::Read,

@@ -148,7 +148,6 @@ fn uniform_integers_are_counted_apart_where_there_is_a_file_for_them() {
     assert_eq!((without.source_peak, without.uniform_peak), (3.0, 0.0));
 }
 
-/// Loads a few values one after the other, each used at once.
 #[test]
 fn the_sizes_of_a_launch_take_no_register() {
     let sum_with = |source: &str| {
@@ -188,7 +187,7 @@ fn addresses_of_shared_memory_take_one_register() {
         ))
     };
     let (shared, global) = (load_from("shared"), load_from("global"));
-    // The sum and the product are live while the first is read, and the address in global memory is.
+    // Live behind the sum are the sum, the shifted value, and both halves of the address in global memory.
     assert_eq!((shared.source_peak, global.source_peak), (4.0, 6.0));
 }
 
@@ -216,6 +215,7 @@ bix2:
     assert_eq!(guarded("    ST.global.b32 %1, [%0+4]\n").uniform_peak, 0.0);
 }
 
+/// Loads a few values one after the other, each used at once.
 fn loads_in_turn(count: usize) -> String {
     let mut body = "bix0:
     %0:R64 = LD.param::entry.b64 [&k_param_0]

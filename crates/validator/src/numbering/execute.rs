@@ -30,7 +30,7 @@ impl NumberingPass<'_, '_> {
         let mut sources: SmallVec<[Value; 8]> = (0..function.sources(instruction).len())
             .map(|number| self.source(side, instruction, number))
             .collect();
-        if let Some(first) = address_source(function, instruction) {
+        if let Some(first) = function.accessed_address(instruction) {
             // Base and offset may change as long as their sum does not.
             sources[first] = self.address(side, instruction, first);
             sources[first + 1] = self.values.constant(64, 0);
@@ -309,7 +309,9 @@ impl NumberingPass<'_, '_> {
 
     pub(super) fn store(&mut self, side: usize, instruction: Instruction, writes: Chains) {
         let function = self.sides[side].function;
-        let count = address_source(function, instruction).expect("a store has an address");
+        let count = function
+            .accessed_address(instruction)
+            .expect("a store has an address");
         let in_memory = self.memory_type(side, instruction);
         let bits = in_memory.bits();
         let address = self.address(side, instruction, count);
@@ -451,14 +453,5 @@ impl NumberingPass<'_, '_> {
         }
         let difference = self.values.subtract(width, one, other);
         self.values.as_constant(difference)
-    }
-}
-
-/// Returns the number of the source that is the base of an access's address; the next is the offset.
-fn address_source(function: &Function, instruction: Instruction) -> Option<usize> {
-    match function.operation(instruction) {
-        Operation::Ld | Operation::Atom => Some(0),
-        Operation::St => Some(function.sources(instruction).len() - 2),
-        _ => None,
     }
 }
