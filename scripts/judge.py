@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Judges ways to compile by what ptxas makes of public kernels: registers, warps, spills and code, better beside worse.
 
-    scripts/judge.py CORPUS [--part look|held_out|all] [--way NAME=FLAGS ...] [--sm 80,90] [--limit 64] [--projects A,B]
+    scripts/judge.py CORPUS [--part look|held_out|later|all] [--way NAME=FLAGS ...] [--sm 80,90] [--limit 64] [--projects A,B]
                      [--json FILE] [--worst 10]
 
 CORPUS is a folder with the modules (LLVM IR or bitcode) in a folder for each project, and an `index.tsv` with a line for each module:
-project, file, SM, language. `look.txt` and `held_out.txt` list the projects of either part: what is tuned is tuned on the one and
-reported on the other. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone is always judged,
+project, file, SM, language. `look.txt`, `held_out.txt` and `later.txt` list the projects of each part: what is tuned is tuned on the
+first and reported on the others. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone is always judged,
 and the others are compared with it. Without --sm a module is compiled for the SM of its line.
 
 A kernel that several modules have, such as an instance of a library's template, counts once: by the PTX that llc makes of it.
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import common
 import ptxas
+from make_corpus import PARTS
 
 # Warps a multiprocessor holds, by SM; 64 where none is named.
 MOST_WARPS = {75: 32, 86: 48, 89: 48, 120: 48}
@@ -52,8 +53,10 @@ def warps(registers, sm):
 def modules(arguments):
     """(project, path, sm, language) of the part that is judged."""
     parts = {}
-    for part in ("look", "held_out"):
-        parts.update((name, part) for name in (arguments.corpus / f"{part}.txt").read_text().split())
+    for part in PARTS:
+        projects = arguments.corpus / f"{part}.txt"
+        if projects.exists():
+            parts.update((name, part) for name in projects.read_text().split())
     wanted = set(arguments.projects.split(",")) if arguments.projects else None
     for line in (arguments.corpus / "index.tsv").read_text().splitlines():
         project, file, sm, language = line.split("\t")[:4]
@@ -163,7 +166,7 @@ def table(title, rows, ways):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--part", choices=("look", "held_out", "all"), default="look")
+    parser.add_argument("--part", choices=(*PARTS, "all"), default="look")
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--sm", default="")
     parser.add_argument("--limit", type=int, default=0)

@@ -14,7 +14,7 @@ project's, substitutes for headers that the project's build generates. --errors 
 
 Of each project, up to --most-files files with kernels that clang compiles are taken, in the order of a hash of their names, so that
 the choice says nothing about the code and is the same in every run. Written are the modules, an `index.tsv` with a line for each
-(project, file, SM, language), and `look.txt` and `held_out.txt` with the projects of either part. Nothing of it is to be committed.
+(project, file, SM, language), and a list of the projects of each part, such as `look.txt`. Nothing of it is to be committed.
 """
 
 import argparse
@@ -30,6 +30,8 @@ import common
 
 PROJECTS = common.ROOT / "calibration" / "projects.tsv"
 HEADERS = common.ROOT / "calibration" / "headers"
+# Whatever is tuned is tuned on the first; only the estimate has seen the last.
+PARTS = ("look", "held_out", "later")
 # Suites that others judge by. Projects that contain copies of them lose these files.
 NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba_cuda", "numba/cuda/tests")
 SM = "80"
@@ -212,7 +214,7 @@ def main():
     lines = sorted(kept | {"\t".join(row) for of_one, _ in rows for row in of_one})
     index.write_text("".join(f"{line}\n" for line in lines))
     present = {line.split("\t")[0] for line in lines}
-    for part in ("look", "held_out"):
+    for part in PARTS:
         names = sorted({folder_of(line) for line in listed() if line["part"] == part})
         (arguments.corpus / f"{part}.txt").write_text("".join(f"{name}\n" for name in names if name in present))
     for (line, _), (of_one, errors) in zip(found, rows):
