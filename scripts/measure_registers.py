@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Adds kernels to the data of the register estimate: what ptxas says of them, and their features.
 
-    scripts/measure_registers.py --family NAME --front-end CUDA [--sm 75,80,90] [--most-kernels 6] [--without-debug] FILE.bc ...
+    scripts/measure_registers.py --family NAME --front-end CUDA [--sm 75,80,90] [--most-kernels 6]
+                                 [--maxnreg N] [--without-debug] FILE.bc ...
 
 Files are LLVM IR or bitcode of one project, the family. Of each, up to --most-kernels kernels are taken, in the order of a hash of their
 names. With debug information the PTX tells ptxas to compile for a debugger; with --without-debug that mark is taken out first, as Triton
-does. Kernels get a checksum of file and kernel in place of their name; a line of the same family, checksum and SM is replaced. What llc or
+does. With --maxnreg, kernels get the limit N, up to which ptxas uses registers freely: that says more of what a kernel needs than the step of
+occupancy at which it stops otherwise. Kernels get a checksum of file and kernel in place of their name; a line of the same family, checksum, SM and N is replaced. What llc or
 ptxas refuses is named and left out. So, without a word, are kernels that spill although they may have more registers than ptxas gives
 them, since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
 """
@@ -25,7 +27,7 @@ import ptxas
 
 DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
-KEYS = ("family", "front_end", "kernel", "rules", "sm", "registers", "spilled_bytes")
+KEYS = ("family", "front_end", "kernel", "rules", "limit_added", "sm", "registers", "spilled_bytes")
 RESULTS = ("held_out", "fitted")
 # Counts the changes of the rules by which features are computed. Lines of projects that could not be measured again have a lower number.
 RULES = 2
@@ -35,20 +37,32 @@ SPILLS_FROM = 0.9
 
 
 def key_of(line):
-    return tuple(str(line[name]) for name in ("family", "kernel", "sm", "debug"))
+    return tuple(str(line[name]) for name in ("family", "kernel", "limit_added", "sm", "debug"))
+
+
+def kernels_of(source):
+    text = common.run([common.llvm_bin() / "llvm-dis", source, "-o", "-"]).stdout if source.suffix == ".bc" else source.read_text()
+    return [name for _, name in KERNEL.findall(text)]
 
 
 def with_few_kernels(source, most, folder):
     """The file with so many of its kernels, and with what they call."""
-    text = common.run([common.llvm_bin() / "llvm-dis", source, "-o", "-"]).stdout if source.suffix == ".bc" else source.read_text()
-    kernels = sorted((name for _, name in KERNEL.findall(text)), key=lambda name: zlib.crc32(name.encode()))
+    kernels = sorted(kernels_of(source), key=lambda name: zlib.crc32(name.encode()))
     few = Path(folder) / f"{source.stem}.bc"
     kept = f"-internalize-public-api-list={','.join(kernels[:most])}"
     common.run([common.llvm_bin() / "opt", "-passes=internalize,globaldce", kept, source, "-o", few])
     return few
 
 
-def measure(source, sm, arguments, assembler, folder):
+def with_limit(source, limit, folder):
+    """The file with `.maxnreg` for its kernels."""
+    attributes, limited = Path(folder) / "attributes.csv", Path(folder) / f"{source.stem}.limited.bc"
+    attributes.write_text("".join(f"{name},nvvm.maxnreg={limit}\n" for name in kernels_of(source)))
+    common.run([common.llvm_bin() / "opt", "-passes=forceattrs", f"-forceattrs-csv-path={attributes}", source, "-o", limited])
+    return limited
+
+
+def measure(source, stem, sm, arguments, assembler, folder):
     """Lines for the kernels of a file."""
     ptx = Path(folder) / "out.ptx"
     common.run(examples.llc_command(source, ptx, sm, "3"))
@@ -64,8 +78,9 @@ def measure(source, sm, arguments, assembler, folder):
         registers, stores, loads, _ = machine[kernel["function"]]
         if stores + loads > 0 and registers < SPILLS_FROM * kernel["features"]["register_limit"]:
             continue
-        checksum = zlib.crc32(f"{Path(source).stem} {kernel['function']}".encode())
-        keys = dict(zip(KEYS, (arguments.family, arguments.front_end, f"{checksum:08x}", RULES, sm.rstrip("af"), registers, stores + loads)))
+        checksum = zlib.crc32(f"{stem} {kernel['function']}".encode())
+        known = (arguments.family, arguments.front_end, f"{checksum:08x}", RULES, arguments.maxnreg, sm.rstrip("af"), registers, stores + loads)
+        keys = dict(zip(KEYS, known))
         features = {name: f"{value:g}" for name, value in kernel["features"].items()}
         lines.append(keys | dict.fromkeys(RESULTS, 0) | features)
     return lines
@@ -77,6 +92,7 @@ def main():
     parser.add_argument("--front-end", required=True, help="such as CUDA, OpenCL, Triton")
     parser.add_argument("--without-debug", action="store_true")
     parser.add_argument("--most-kernels", type=int, help="of a file; without it all")
+    parser.add_argument("--maxnreg", type=int, default=0, help="a limit for kernels without one")
     parser.add_argument("--sm", default="75,80,86,90,100,120")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -90,13 +106,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for source in map(Path.resolve, map(Path, arguments.files)):
             few = with_few_kernels(source, arguments.most_kernels, folder) if arguments.most_kernels else source
+            few = with_limit(few, arguments.maxnreg, folder) if arguments.maxnreg else few
             for sm in arguments.sm.split(","):
                 try:
-                    for line in measure(few, sm, arguments, assembler, folder):
+                    for line in measure(few, source.stem, sm, arguments, assembler, folder):
                         rows[key_of(line)] = line
                 except RuntimeError as problem:
                     print(f"{source} for sm_{sm} is left out: {str(problem).splitlines()[0]}", file=sys.stderr)
-    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], row["sm"], row["debug"]))
+    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], row["sm"], row["debug"], row["limit_added"]))
     with DATA.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()

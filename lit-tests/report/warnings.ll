@@ -5,6 +5,9 @@
 ; RUN: %llc-bare -load=%plugin -mcpu=sm_90a -oriel=analyze -pass-remarks-analysis=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 ; RUN: %python %S/Inputs/spilling.py > %t.ll
 ; RUN: %oriel report --sm 80,90 --json %t.ll | %python %S/Inputs/list_warnings.py | FileCheck %s --check-prefix=SPILLS
+; RUN: %python %S/Inputs/many_loads.py > %t.loads.ll
+; RUN: %oriel report --sm 80 --json %t.loads.ll | %python %S/Inputs/list_warnings.py | FileCheck %s --check-prefix=ALLOTTED
+; RUN: %oriel report --sm 80 %t.loads.ll | FileCheck %s --check-prefix=COST
 
 ; CHECK: function
 ; CHECK: warning: setmaxnreg_without_blocks (sm_90) at bb.0 @{{[0-9]+}} {{.*}}, k.cu:11
@@ -51,6 +54,19 @@
 ; SPILLS-NEXT: spills_with_blocks []
 ; SPILLS-NEXT: spills_without_blocks ['launch_bounds_cliff']
 ; SPILLS-NEXT: spills_with_blocks []
+
+; ALLOTTED: blocks ['allotted_registers']
+; ALLOTTED-NEXT: threads_alone []
+; ALLOTTED-NEXT: blocks_alone []
+; ALLOTTED-NEXT: registers ['allotted_registers']
+; ALLOTTED-NEXT: few_registers []
+
+; COST: warning: blocks (sm_80)
+; COST-NEXT: the launch bounds have a number of blocks, so that ptxas uses up to 255 registers to hide latency
+; COST-NEXT: cost: about {{[0-9]+}} registers and {{[0-9]+}} warps instead of {{[0-9]+}} and {{[0-9]+}}
+; COST-NEXT: remedy: leave the number of blocks
+; COST: warning: registers (sm_80)
+; COST: remedy: leave .maxnreg out
 
 target triple = "nvptx64-nvidia-cuda"
 declare void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32)

@@ -155,6 +155,7 @@ impl<'a> CodeFigures<'a> {
         let known = Known {
             pressure: pressure.peak(File::General).units,
             peak: place.and_then(|(block, instruction)| Some((block, instruction?))),
+            registers: estimate.map(|estimate| estimate.registers),
         };
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())

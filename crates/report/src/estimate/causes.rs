@@ -83,7 +83,7 @@ impl Cause {
     fn of_feature(name: &str) -> Self {
         match name {
             "loads_first_peak"
-            | "peak_within_32"
+            | "peak_within_target"
             | "latency_peak"
             | "loads_in_flight"
             | "loads_in_source_order"
@@ -94,7 +94,9 @@ impl Cause {
             "live_between_blocks" | "live_into_loops" | "loops" | "loop_depth" => Self::LiveThroughLoops,
             "constant_rounds" | "nested_rounds" | "nested_nodes" | "nested_loads" | "live_with_loads"
             | "constant_loops" => Self::UnrolledLoops,
-            "spaced_within_32" | "least_spaced" | "wide_nodes" | "widest_result" | "doubles" => Self::Tuples,
+            "spaced_within_target" | "least_spaced" | "wide_nodes" | "widest_result" | "doubles" => {
+                Self::Tuples
+            }
             "matrix_operations" | "async_copies" | "opaque" => Self::TensorCores,
             "calls" | "unknown_calls" | "live_over_calls" | "called_by_address" => Self::Calls,
             "temporaries" | "special_functions" => Self::Divisions,
@@ -106,7 +108,7 @@ impl Cause {
                 Self::CodeSize
             }
             "debug" | "debug_peak" | "debug_over_calls" => Self::Debugger,
-            "sm" | "register_limit" | "threads" => Self::Target,
+            "sm" | "register_limit" | "allotted_registers" | "threads" => Self::Target,
             _ => Self::ValuesInUse,
         }
     }

@@ -75,6 +75,9 @@ features! {
     sm,
     /// Registers that launch bounds leave a thread; 255 without.
     register_limit,
+    /// The same if `.maxnreg`, or threads and blocks of the launch bounds, allot these registers, so that
+    /// ptxas uses them freely; zero otherwise.
+    allotted_registers,
     /// Peak pressure of LLVM's registers, uniform values included.
     pressure,
     /// Peak pressure of LLVM's registers without those that are the same for all lanes.
@@ -91,10 +94,10 @@ features! {
     latency_peak,
     /// Peak of cells if loads go first.
     loads_first_peak,
-    /// Peak of cells if loads go first up to 32 registers.
-    peak_within_32,
-    /// Registers with those that memory still reads, and gaps, if loads go first up to 32 registers.
-    spaced_within_32,
+    /// Peak of cells if loads go first up to the target: the allotted registers, 32 at least.
+    peak_within_target,
+    /// Registers with those that memory still reads, and gaps, if loads go first up to the target.
+    spaced_within_target,
     /// Most rounds of a loop of one region that is unrolled completely.
     constant_rounds,
     /// Results of loads at once, those from the constant bank too, regions ordered by latency.
@@ -182,8 +185,8 @@ features! {
     /// Peak of cells in that order without those that one simple instruction computes again from
     /// another value.
     kept_peak,
-    /// The same if loads go first up to 32 registers.
-    kept_within_32,
+    /// The same if loads go first up to the target.
+    kept_within_target,
     /// Loads in the innermost loops.
     innermost_loads,
     /// Most rounds of a nest of loops with constant rounds.
@@ -209,6 +212,9 @@ features! {
     /// a call there; only counted for a debugger.
     debug_over_calls,
 }
+
+/// Registers that loads may take in any kernel, since they cost no warps.
+pub(super) const FREE_REGISTERS: u32 = 32;
 
 /// Rounds of a loop that ptxas unrolls, as assumed by the estimate.
 pub(super) const UNROLLED_ROUNDS: usize = 4;
@@ -269,8 +275,8 @@ impl Features {
         under(&mut self.all_peak, callee.all_peak);
         under(&mut self.latency_peak, callee.latency_peak);
         under(&mut self.loads_first_peak, callee.loads_first_peak);
-        under(&mut self.peak_within_32, callee.peak_within_32);
-        under(&mut self.spaced_within_32, callee.spaced_within_32);
+        under(&mut self.peak_within_target, callee.peak_within_target);
+        under(&mut self.spaced_within_target, callee.spaced_within_target);
         under(&mut self.live_between_blocks, callee.live_between_blocks);
         under(&mut self.live_into_loops, callee.live_into_loops);
         under(&mut self.live_over_exchanges, callee.live_over_exchanges);
@@ -280,7 +286,7 @@ impl Features {
         under(&mut self.least_peak, callee.least_peak);
         under(&mut self.least_spaced, callee.least_spaced);
         under(&mut self.kept_peak, callee.kept_peak);
-        under(&mut self.kept_within_32, callee.kept_within_32);
+        under(&mut self.kept_within_target, callee.kept_within_target);
         for (own, of_callee) in [
             (&mut self.predicates, callee.predicates),
             (&mut self.uniform_peak, callee.uniform_peak),
@@ -330,6 +336,7 @@ impl Features {
         let mut features = Self {
             sm: target.sm as f32,
             register_limit: target.register_limit as f32,
+            allotted_registers: target.allotted_registers as f32,
             threads: target.threads as f32,
             debug: f32::from(u8::from(target.is_debug)),
             ..Self::default()
@@ -399,7 +406,7 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut peaks = SchedulePeaks::default();
+        let mut peaks = SchedulePeaks::new((self.allotted_registers as u32).max(FREE_REGISTERS));
         // The region with the most values first: few others can exceed its peaks.
         let mut regions = regions(function, flow, nodes);
         regions.sort_by_cached_key(|region| Reverse(region.value_count(nodes, live)));
@@ -422,22 +429,23 @@ impl Features {
             least,
             latency,
             loads_first,
-            within_32,
+            within_target,
+            ..
         } = peaks;
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;
         self.latency_peak = latency.registers as f32;
         self.loads_first_peak = loads_first.registers as f32;
-        self.peak_within_32 = within_32.registers as f32;
+        self.peak_within_target = within_target.registers as f32;
         self.loads_in_flight = latency.loaded as f32;
         self.loads_in_source_order = source.loaded as f32;
         self.least_peak = least.registers as f32;
         self.least_spaced = least.spaced as f32;
         self.kept_peak = least.kept as f32;
-        self.kept_within_32 = within_32.kept as f32;
+        self.kept_within_target = within_target.kept as f32;
         self.live_over_exchanges = source.over_exchanges as f32;
-        self.spaced_within_32 = within_32.spaced as f32;
+        self.spaced_within_target = within_target.spaced as f32;
     }
 
     fn add_live(

@@ -71,6 +71,8 @@ pub struct Target {
     pub sm: u32,
     /// The most registers that a thread may have, by `.maxnreg`, `-maxrregcount` or launch bounds.
     pub register_limit: u32,
+    /// The same if the bounds [allot](LaunchBounds::allotted_registers) them; zero otherwise.
+    pub allotted_registers: u32,
     /// Threads of a block, where launch bounds say so; zero otherwise.
     pub threads: u32,
     /// True if the PTX tells ptxas to compile for a debugger, which makes it keep every value.
@@ -85,6 +87,7 @@ impl Target {
         Self {
             sm,
             register_limit: bounds.register_limit_of_ptxas(sm),
+            allotted_registers: bounds.allotted_registers(sm).unwrap_or(0),
             threads: bounds.max_threads_per_block.unwrap_or(0),
             is_debug: snapshot.flags().contains(FunctionFlags::FOR_DEBUGGER),
         }

@@ -13,14 +13,12 @@
 //! generates tables.
 
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
+use super::features::FREE_REGISTERS;
 use super::usual_counts::{UsualCounts, even};
 use super::{Features, RegisterEstimate};
 
 /// Registers besides those of the schedule, counted on both sides of shares.
 const OFFSET: f32 = 6.0;
-
-/// Registers that loads may take in any kernel, since they cost no warps.
-const FREE_REGISTERS: f32 = 32.0;
 
 /// Registers of a kernel that calls an unknown function.
 const CALL_REGISTERS: f32 = 24.0;
@@ -45,7 +43,7 @@ struct Node {
     next: [u8; 2],
     bound: f32,
     /// This tree's term of the sum, if it is a leaf; else the mean of both sides.
-    value: f64,
+    value: f32,
 }
 
 /// A sum of trees.
@@ -110,10 +108,10 @@ impl Forest<'_> {
                 let is_within = inputs[usize::from(node.input)] <= node.bound;
                 let next = usize::from(node.next[usize::from(is_within)]);
                 if next == place {
-                    sum += node.value;
+                    sum += f64::from(node.value);
                     break;
                 }
-                passed(node.input, nodes[next].value - node.value);
+                passed(node.input, f64::from(nodes[next].value - node.value));
                 place = next;
             }
         }
@@ -133,9 +131,8 @@ impl Forest<'_> {
 /// order if that needs fewer. ptxas keeps LLVM's order where the others are worse, as in unrolled
 /// Fourier transforms.
 fn least_needed(features: &Features) -> f32 {
-    features
-        .peak_within_32
-        .min(features.source_peak.max(FREE_REGISTERS))
+    let target = features.allotted_registers.max(FREE_REGISTERS as f32);
+    features.peak_within_target.min(features.source_peak.max(target))
 }
 
 impl Model<'_> {
@@ -206,7 +203,7 @@ impl Model<'_> {
             needed = needed.max(features.pressure.into());
             unlike = unlike.or(Some("source_peak"));
             even(needed)
-        } else if needed > Self::needed_for_calls(features) {
+        } else if features.allotted_registers == 0.0 && needed > Self::needed_for_calls(features) {
             self.usual.likely(features.sm as u32, needed, spread)
         } else {
             even(needed)
@@ -271,6 +268,8 @@ mod tests {
         registers: u32,
         held_out: u32,
         fitted: u32,
+        /// True if the measurement gave the kernel a limit that it does not have.
+        has_limit_added: bool,
         features: Features,
     }
 
@@ -289,6 +288,7 @@ mod tests {
             registers: number(words[column("registers")]),
             held_out: number(words[column("held_out")]),
             fitted: number(words[column("fitted")]),
+            has_limit_added: words[column("limit_added")] != "0",
             features: Features::from_values(std::array::from_fn(|index| {
                 let place = if index == 0 {
                     column("sm")
@@ -344,7 +344,8 @@ mod tests {
             let sm: Option<u32> = words[0].parse().ok();
             let of_row: Vec<_> = measurements
                 .iter()
-                .filter(|it| it.features.debug == 0.0 && sm.is_none_or(|sm| it.sm == sm))
+                .filter(|it| it.features.debug == 0.0 && !it.has_limit_added)
+                .filter(|it| sm.is_none_or(|sm| it.sm == sm))
                 .collect();
             let (median, close) = figures(&of_row);
             assert_eq!(words[1], of_row.len().to_string());

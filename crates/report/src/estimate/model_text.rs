@@ -27,7 +27,7 @@ pub struct Node {
     pub input: u8,
     pub next: [u8; 2],
     pub bound: f32,
-    pub value: f64,
+    pub value: f32,
 }
 
 /// A sum of trees.

@@ -12,12 +12,18 @@ fn features(body: &str) -> Features {
 }
 
 fn features_for(sm: u32, body: &str) -> Features {
+    features_with(sm, 0, body)
+}
+
+/// The features if the launch bounds allot registers, or with 0, if there are no bounds.
+fn features_with(sm: u32, allotted_registers: u32, body: &str) -> Features {
     let text = format!("kernel \"k\" sm_{sm} late {{\n{body}}}\n");
     let function = parse_function(&text).expect("it parses");
     assert_eq!(function.verify(), []);
     let target = Target {
         sm,
         register_limit: MAX_REGISTERS_PER_THREAD,
+        allotted_registers,
         threads: 0,
         is_debug: false,
     };
@@ -123,7 +129,7 @@ fn copies(count: usize) -> String {
 #[test]
 fn what_stores_read_is_kept_at_odd_registers() {
     // ptxas needs two registers more in each case: 10, 14 and 22 for every SM.
-    let spaced = |count| features(&copies(count)).spaced_within_32;
+    let spaced = |count| features(&copies(count)).spaced_within_target;
     assert_eq!((spaced(2), spaced(4), spaced(8)), (8.0, 12.0, 20.0));
 }
 
@@ -236,16 +242,25 @@ fn loads_in_turn(count: usize) -> String {
 fn loads_go_first_as_far_as_the_target_lets_them() {
     let few = features_for(75, &loads_in_turn(8));
     assert_eq!(few.source_peak, 2.0);
-    assert_eq!((few.loads_first_peak, few.peak_within_32), (9.0, 9.0));
+    assert_eq!((few.loads_first_peak, few.peak_within_target), (9.0, 9.0));
     assert_eq!(few.loads_in_flight, 8.0);
     let many = features_for(75, &loads_in_turn(100));
     assert_eq!(many.loads_first_peak, 101.0);
-    assert!(many.latency_peak > 2.0 * many.peak_within_32);
+    assert!(many.latency_peak > 2.0 * many.peak_within_target);
     assert!(
-        (32.0..=34.0).contains(&many.peak_within_32),
+        (32.0..=34.0).contains(&many.peak_within_target),
         "{}",
-        many.peak_within_32
+        many.peak_within_target
     );
+}
+
+#[test]
+fn allotted_registers_are_the_target_of_loads() {
+    let body = loads_in_turn(100);
+    let within = |registers| features_with(75, registers, &body).peak_within_target;
+    assert!((64.0..=66.0).contains(&within(64)), "{}", within(64));
+    assert_eq!(within(255), 101.0);
+    assert_eq!(within(16), within(0));
 }
 
 #[test]
@@ -356,6 +371,7 @@ fn with_device_function(kernel: &str) -> CallGraph {
         let target = Target {
             sm: 90,
             register_limit: MAX_REGISTERS_PER_THREAD,
+            allotted_registers: 0,
             threads: 0,
             is_debug: false,
         };
@@ -449,13 +465,14 @@ proptest! {
     #[test]
     fn any_function_has_an_estimate_and_always_the_same(seed: u64) {
         let function = oriel_ori::random_function::random_function(seed, Stage::Late);
-        let target = Target { sm: 90, register_limit: 64, threads: 0, is_debug: false };
+        let target = Target { sm: 90, register_limit: 64, allotted_registers: 0,
+            threads: 0, is_debug: false };
         let features = Features::new(&function, &target);
         prop_assert_eq!(features, Features::new(&function, &target));
         let estimate = RegisterEstimate::from_features(&features);
         prop_assert!(estimate.low <= estimate.registers && estimate.registers <= estimate.high);
         prop_assert!(estimate.high <= 64);
-        prop_assert!(features.peak_within_32 <= features.loads_first_peak.max(features.source_peak + 32.0));
+        prop_assert!(features.peak_within_target <= features.loads_first_peak.max(features.source_peak + 32.0));
     }
 }
 
@@ -519,6 +536,7 @@ bix0:
         let target = Target {
             sm: 80,
             register_limit: MAX_REGISTERS_PER_THREAD,
+            allotted_registers: 0,
             threads: 0,
             is_debug,
         };

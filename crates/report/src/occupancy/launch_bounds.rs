@@ -80,6 +80,17 @@ impl LaunchBounds {
         let most = self.max_registers.unwrap_or(MAX_REGISTERS_PER_THREAD);
         allowed.unwrap_or(most.min(MAX_REGISTERS_PER_THREAD))
     }
+
+    /// The registers that the bounds allot to a thread, if they do: by `.maxnreg`, or by threads
+    /// together with a number of blocks that can be met. ptxas then takes up to so many to hide
+    /// latency, where it would stop at a step of occupancy otherwise.
+    pub fn allotted_registers(&self, sm: u32) -> Option<u32> {
+        let is_met = |limits| self.register_limit(limits).is_some();
+        let by_blocks = self.max_threads_per_block.is_some()
+            && self.min_blocks_per_sm.is_some()
+            && SmLimits::of(sm).is_some_and(is_met);
+        (self.max_registers.is_some() || by_blocks).then(|| self.register_limit_of_ptxas(sm))
+    }
 }
 
 /// Returns the bytes of static shared memory that a function's own instructions refer to, each

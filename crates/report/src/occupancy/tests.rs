@@ -146,6 +146,27 @@ fn launch_bounds_limit_registers() {
     assert_eq!(with_limit.register_limit_of_ptxas(1), 40);
 }
 
+#[test]
+fn registers_are_allotted_by_a_limit_or_by_threads_and_blocks() {
+    let allotted = |threads, blocks, registers| {
+        let bounds = LaunchBounds {
+            max_threads_per_block: threads,
+            min_blocks_per_sm: blocks,
+            max_registers: registers,
+        };
+        bounds.allotted_registers(80)
+    };
+    assert_eq!(allotted(Some(128), Some(1), None), Some(255));
+    assert_eq!(allotted(Some(256), Some(4), None), Some(64));
+    assert_eq!(allotted(None, None, Some(96)), Some(96));
+    assert_eq!(allotted(Some(256), Some(1), Some(96)), Some(96));
+    assert_eq!(allotted(Some(256), Some(9), Some(96)), Some(96));
+    // Not by threads alone, by blocks alone, or by what cannot be met.
+    assert_eq!(allotted(Some(128), None, None), None);
+    assert_eq!(allotted(None, Some(2), None), None);
+    assert_eq!(allotted(Some(256), Some(9), None), None);
+}
+
 /// What ptxas 13.0.88 gives kernels with 160 values live at once.
 #[test]
 fn ptxas_gives_a_thread_so_many_registers() {

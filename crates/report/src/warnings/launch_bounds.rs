@@ -1,4 +1,4 @@
-//! Launch bounds without a least number of blocks.
+//! Launch bounds without a least number of blocks, and with one.
 //!
 //! ```text
 //! .maxntid 256                       a kernel that needs 330 registers gets 32 and spills 3,504 bytes
@@ -8,10 +8,14 @@
 //! `min_blocks.rs` tells which kernels. The same missing number makes ptxas ignore every `setmaxnreg`
 //! of a kernel, since it does not know how many registers the kernel starts with; it says so only
 //! with `-v` (C7508). `.maxnreg` gives that number, too.
+//!
+//! The number has a price: ptxas then takes as many registers as the bounds allot to a thread, to hide
+//! latency, where it would stop at a step of occupancy without it.
 
 use super::{Warning, WarningContext, WarningKind};
-use crate::estimate::Target;
+use crate::estimate::{Features, RegisterEstimate, Target};
 use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
+use crate::occupancy::{SmLimits, Usage};
 use crate::pressure::Place;
 
 /// ptxas does not go below this number where the bounds allow no more.
@@ -42,6 +46,52 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
             "ask for one block at least, as Oriel's plug-in does (-oriel-min-blocks): __launch_bounds__({threads}, 1), \
              \"nvvm.minctasm\"=\"1\""
         ),
+    })
+}
+
+/// Finds a kernel for which ptxas uses the registers that its bounds allot, where a half more warps would
+/// fit with what it uses otherwise. Kernels with calls are left out: what they use depends on the callees.
+pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
+    let registers = context.known.registers?;
+    let target = Target::of(context.snapshot);
+    let limits = SmLimits::of(target.sm)?;
+    if target.allotted_registers == 0 || !context.snapshot.is_kernel() {
+        return None;
+    }
+    let not_allotted = Target {
+        allotted_registers: 0,
+        ..target
+    };
+    let features = Features::new(context.function, &not_allotted);
+    if features.calls > 0.0 {
+        return None;
+    }
+    let otherwise = RegisterEstimate::from_features(&features).registers;
+    let warps = |registers| {
+        let usage = Usage::of_kernel(context.snapshot, registers);
+        limits.occupancy(usage).warps_per_sm
+    };
+    let (now, then) = (warps(registers), warps(otherwise));
+    if 2 * then < 3 * now {
+        return None;
+    }
+    let (block, instruction) = context.known.peak?;
+    let (allotment, remedy) = match context.bounds.max_registers {
+        Some(_) => (".maxnreg", "leave .maxnreg out, or make it smaller"),
+        None => (
+            "a number of blocks",
+            "leave the number of blocks (\"nvvm.minctasm\") out of the launch bounds, or ask for more blocks",
+        ),
+    };
+    Some(Warning {
+        kind: WarningKind::AllottedRegisters,
+        place: Some(Place::of(context.snapshot, block, instruction)),
+        problem: format!(
+            "the launch bounds have {allotment}, so that ptxas uses up to {} registers to hide latency",
+            target.allotted_registers
+        ),
+        cost: format!("about {registers} registers and {now} warps instead of {otherwise} and {then}"),
+        remedy: format!("{remedy}; measure both, since more warps are not always faster"),
     })
 }
 

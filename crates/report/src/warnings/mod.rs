@@ -3,7 +3,7 @@
 //!
 //! | file | what is found |
 //! |---|---|
-//! | `launch_bounds.rs` | launch bounds without `.minnctapersm` in a kernel that will spill, or that sets its registers itself |
+//! | `launch_bounds.rs` | launch bounds without `.minnctapersm` in a kernel that will spill, or that sets its registers itself; bounds that let ptxas use registers at the cost of warps |
 //! | `wide_index.rs`, `ranges.rs` | arithmetic of 64 bits on values that always fit 32 |
 //! | `local_array.rs` | a local array that stays in memory since an index is not constant, or that takes all registers once ptxas has unrolled the loops around it |
 //! | `counters.rs` | counters of loops with constant rounds |
@@ -34,6 +34,8 @@ pub enum WarningKind {
     LaunchBoundsCliff,
     /// ptxas ignores `setmaxnreg`.
     SetmaxnregIgnored,
+    /// Bounds allot registers, which ptxas takes at the cost of warps.
+    AllottedRegisters,
     /// Arithmetic of 64 bits on values of 32.
     WideIndex,
     /// A local array with an index that is not constant.
@@ -44,9 +46,10 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::LaunchBoundsCliff,
         Self::SetmaxnregIgnored,
+        Self::AllottedRegisters,
         Self::WideIndex,
         Self::IndexedLocalArray,
         Self::UnrolledLoop,
@@ -57,6 +60,7 @@ impl WarningKind {
         match self {
             Self::LaunchBoundsCliff => "launch_bounds_cliff",
             Self::SetmaxnregIgnored => "setmaxnreg_ignored",
+            Self::AllottedRegisters => "allotted_registers",
             Self::WideIndex => "wide_index",
             Self::IndexedLocalArray => "indexed_local_array",
             Self::UnrolledLoop => "unrolled_loop",
@@ -68,6 +72,7 @@ impl WarningKind {
         match self {
             Self::LaunchBoundsCliff => "LaunchBoundsCliff",
             Self::SetmaxnregIgnored => "SetmaxnregIgnored",
+            Self::AllottedRegisters => "AllottedRegisters",
             Self::WideIndex => "WideIndex",
             Self::IndexedLocalArray => "IndexedLocalArray",
             Self::UnrolledLoop => "UnrolledLoop",
@@ -81,6 +86,7 @@ impl WarningKind {
                 "A kernel that must spill has launch bounds without a least number of blocks"
             }
             Self::SetmaxnregIgnored => "ptxas ignores setmaxnreg",
+            Self::AllottedRegisters => "Launch bounds let ptxas use registers at the cost of warps",
             Self::WideIndex => "Arithmetic of 64 bits on values that fit 32 bits",
             Self::IndexedLocalArray => "An index that is not constant keeps a local array in memory",
             Self::UnrolledLoop => "Unrolled by ptxas, a loop takes all registers",
@@ -121,6 +127,8 @@ pub struct Known {
     pub pressure: u32,
     /// The instruction after which the peak of pressure is first reached.
     pub peak: Option<(Block, MachineInstruction)>,
+    /// The estimate of ptxas' registers, if there is one.
+    pub registers: Option<u32>,
 }
 
 /// A function with all that the rules read.
@@ -168,6 +176,7 @@ pub fn find(snapshot: &Snapshot<'_>, function: &Function, flow: &ControlFlow, kn
     let mut found = Vec::new();
     found.extend(launch_bounds::cliff(&context));
     found.extend(launch_bounds::ignored_setmaxnreg(&context));
+    found.extend(launch_bounds::allotment(&context));
     found.extend(wide_index::find(&context));
     found.extend(local_array::find(&context));
     found

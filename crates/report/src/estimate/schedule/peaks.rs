@@ -14,10 +14,20 @@ pub struct SchedulePeaks {
     pub least: Cost,
     pub latency: Cost,
     pub loads_first: Cost,
-    pub within_32: Cost,
+    pub within_target: Cost,
+    /// Up to how many registers loads go first in the last of these.
+    target: u32,
 }
 
 impl SchedulePeaks {
+    /// No peaks yet.
+    pub fn new(target: u32) -> Self {
+        Self {
+            target,
+            ..Self::default()
+        }
+    }
+
     /// Schedules a region where that can raise a peak that features read.
     pub fn add(&mut self, graph: &BlockGraph) {
         let bound = graph.bound();
@@ -55,9 +65,9 @@ impl SchedulePeaks {
                 *peak = peak.max(graph.cost(policy));
             }
         }
-        if self.within_32.max(of_order) != self.within_32 {
-            let (cost, is_limited) = graph.loads_cost::<true>(32);
-            self.within_32 = self.within_32.max(cost);
+        if self.within_target.max(of_order) != self.within_target {
+            let (cost, is_limited) = graph.loads_cost::<true>(self.target);
+            self.within_target = self.within_target.max(cost);
             // With fewer registers than that, the order is the one without a limit.
             if !is_limited {
                 self.loads_first = self.loads_first.max(cost);
