@@ -91,6 +91,8 @@ void oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {
   Function &F = MF.getFunction();
   if (Directives.sets_min_blocks)
     F.addFnAttr("nvvm.minctasm", "1");
+  if (Directives.removes_min_blocks)
+    F.removeFnAttr("nvvm.minctasm");
   if (Directives.max_registers)
     F.addFnAttr("nvvm.maxnreg", utostr(Directives.max_registers));
   if (Directives.has_rolled_loops)

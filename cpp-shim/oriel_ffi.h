@@ -151,10 +151,11 @@ const OrielPlan *oriel_run_plan(const OrielRun *run);
 
 /// What the function's PTX tells ptxas besides its instructions.
 typedef struct OrielDirectives {
-  uint32_t sets_min_blocks;  ///< True: `.minnctapersm 1`.
-  uint32_t max_registers;    ///< `.maxnreg`; zero: none.
-  uint32_t has_rolled_loops; ///< True: see oriel_run_keeps_rolled.
-  uint32_t spills_to_shared; ///< True: `.pragma "enable_smem_spilling"`.
+  uint32_t sets_min_blocks;    ///< True: `.minnctapersm 1`.
+  uint32_t removes_min_blocks; ///< True: no `.minnctapersm`.
+  uint32_t max_registers;      ///< `.maxnreg`; zero: none.
+  uint32_t has_rolled_loops;   ///< True: see oriel_run_keeps_rolled.
+  uint32_t spills_to_shared;   ///< True: `.pragma "enable_smem_spilling"`.
 } OrielDirectives;
 
 OrielDirectives oriel_run_directives(const OrielRun *run);

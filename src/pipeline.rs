@@ -57,6 +57,8 @@ pub struct Work {
 pub struct Directives {
     /// True if the kernel gets the mark `.minnctapersm 1`.
     pub sets_min_blocks: bool,
+    /// True if the kernel loses its number of blocks.
+    pub removes_min_blocks: bool,
     /// The limit that `.maxnreg` sets.
     pub max_registers: Option<u32>,
     /// The loops that get the mark `.pragma "nounroll"`.
@@ -83,9 +85,14 @@ impl Directives {
             };
         }
         let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
+        let bounds = LaunchBounds::of(snapshot);
         // ptxas obeys `.maxnreg` even if the threads of a block do not fit with so many registers.
-        let most = || LaunchBounds::of(snapshot).register_limit_of_ptxas(snapshot.function().sm);
+        let most = || bounds.register_limit_of_ptxas(snapshot.function().sm);
         Self {
+            removes_min_blocks: options.min_blocks() == MinBlocks::Remove
+                && snapshot.is_kernel()
+                && bounds.max_threads_per_block.is_some()
+                && bounds.min_blocks_per_sm.is_some(),
             max_registers: options
                 .max_registers
                 .filter(|&limit| !has_limit && limit < most()),
@@ -159,6 +166,13 @@ pub fn run(
     if work.directives.max_registers.is_some() && host.may_exchange_registers() {
         work.directives.max_registers = None;
         work.remarks.push(messages::exchanges_registers(".maxnreg"));
+    }
+    if work.directives.removes_min_blocks {
+        work.directives.removes_min_blocks = !host.may_exchange_registers();
+        work.remarks.push(match work.directives.removes_min_blocks {
+            true => messages::min_blocks_removed(),
+            false => messages::needs_min_blocks(),
+        });
     }
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
         work.remarks.push(messages::left_alone());
@@ -286,7 +300,7 @@ impl Steps {
             optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
             may_set_min_blocks: stage == Stage::Late
                 && match options.min_blocks() {
-                    MinBlocks::Off => false,
+                    MinBlocks::Off | MinBlocks::Remove => false,
                     MinBlocks::WhereNeeded => may_want_min_blocks(snapshot),
                     MinBlocks::Always => takes_min_blocks(snapshot),
                 },
@@ -404,7 +418,9 @@ fn optimize(
         let flow = manager.control_flow(function);
         Cost::of(function, &flow, budget, || manager.liveness(function))
     });
-    (work.statistics, work.remarks) = manager.finish();
+    let remarks;
+    (work.statistics, remarks) = manager.finish();
+    work.remarks.extend(remarks);
     work.remarks.extend(obstacle);
     work.is_changed = is_changed;
     if let Some(effects) = &mut work.effects {

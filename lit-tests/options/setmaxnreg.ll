@@ -5,6 +5,12 @@
 ; RUN: grep '^.visible .entry\|^.maxnreg\|^.minnctapersm' %t.ptx | FileCheck %s
 ; RUN: grep 'not marked' %t.remarks | sort | FileCheck %s --check-prefix=REMARK
 
+; RUN: sed 's/"nvvm.maxntid"="384"/& "nvvm.minctasm"="1"/' %s > %t.blocks.ll
+; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-min-blocks=remove -pass-remarks-missed=oriel %t.blocks.ll -o %t.ptx 2> %t.kept
+; RUN: grep -c '^.minnctapersm 1' %t.ptx | FileCheck %s --check-prefix=FIVE
+; RUN: grep -c 'keeps .minnctapersm' %t.kept | FileCheck %s --check-prefix=FIVE
+; FIVE: 5
+
 ; CHECK: .entry opcode(
 ; CHECK-NEXT: .entry assembly(
 ; CHECK-NEXT: .entry calls(

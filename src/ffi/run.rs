@@ -40,12 +40,13 @@ const _: () = assert!(size_of::<OrielOutcome>() == 48);
 #[repr(C)]
 pub struct OrielDirectives {
     sets_min_blocks: u32,
+    removes_min_blocks: u32,
     max_registers: u32,
     has_rolled_loops: u32,
     spills_to_shared: u32,
 }
 
-const _: () = assert!(size_of::<OrielDirectives>() == 16);
+const _: () = assert!(size_of::<OrielDirectives>() == 20);
 
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
@@ -207,6 +208,7 @@ extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
 extern "C" fn oriel_run_directives(run: &OrielRun) -> OrielDirectives {
     OrielDirectives {
         sets_min_blocks: run.directives.sets_min_blocks.into(),
+        removes_min_blocks: run.directives.removes_min_blocks.into(),
         max_registers: run.directives.max_registers.unwrap_or(0),
         has_rolled_loops: (run.directives.rolled_loops != RolledLoops::None).into(),
         spills_to_shared: run.directives.spills_to_shared.into(),

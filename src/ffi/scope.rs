@@ -170,6 +170,7 @@ extern "C" fn oriel_scope(
     let leaves_some_alone = given.profile == Profile::Max
         && given.least_pressure != Some(0)
         && given.max_registers.is_none()
+        && given.min_blocks() != MinBlocks::Remove
         && given.rolled_loops == RolledLoops::None
         && given.phases_besides_profile(Stage::Ssa, 0).next().is_none();
     if leaves_some_alone && registers <= MOST_REGISTERS {

@@ -99,8 +99,8 @@ pub struct Printing {
     pub after_all: bool,
 }
 
-/// The kernels to mark with `.minnctapersm 1`, of those that have a block size and no number of
-/// blocks.
+/// What to do with `.minnctapersm`: the kernels to mark with 1, of those that have a block size and no
+/// number of blocks, or whether to take the number out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MinBlocks {
     /// None.
@@ -109,6 +109,8 @@ pub enum MinBlocks {
     WhereNeeded,
     /// All.
     Always,
+    /// None, and kernels with a block size lose their number of blocks.
+    Remove,
 }
 
 /// The loops in which LLVM reduces the strength of operations (its pass `loop-reduce`).
@@ -267,7 +269,7 @@ impl Options {
         (self.mode == Mode::Optimize && extension.makes_plans()).then_some(extension)
     }
 
-    /// Returns the kernels to mark with `.minnctapersm 1`.
+    /// Returns what to do with `.minnctapersm`.
     pub fn min_blocks(&self) -> MinBlocks {
         let default = match self.phases {
             Phases::Profile => MinBlocks::WhereNeeded,

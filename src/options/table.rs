@@ -116,13 +116,14 @@ pub const TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "oriel-min-blocks",
-        value: "on|off|always",
-        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size (default: on unless phases are listed)",
+        value: "on|off|always|remove",
+        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size, or take such marks out (default: on unless phases are listed)",
         apply: |options, value| {
             let allowed = [
                 ("on", MinBlocks::WhereNeeded),
                 ("off", MinBlocks::Off),
                 ("always", MinBlocks::Always),
+                ("remove", MinBlocks::Remove),
             ];
             options.min_blocks = Some(choose(value, &allowed)?);
             Ok(())

@@ -61,6 +61,19 @@ pub(super) fn min_blocks_set() -> Remark {
     remark(RemarkKind::Passed, "profile", "MinBlocks", message)
 }
 
+/// Returns the remark on a kernel that loses `.minnctapersm`.
+pub(super) fn min_blocks_removed() -> Remark {
+    let message = "without .minnctapersm: with a number of blocks ptxas uses all registers that they leave";
+    remark(RemarkKind::Passed, "profile", "MinBlocks", message)
+}
+
+/// Returns the remark on a kernel that keeps `.minnctapersm`, since its warps exchange registers.
+pub(super) fn needs_min_blocks() -> Remark {
+    let message =
+        "keeps .minnctapersm: its warps exchange registers (setmaxnreg), which ptxas ignores without it";
+    remark(RemarkKind::Missed, "profile", "ExchangesRegisters", message)
+}
+
 /// Returns the remark on a kernel that does not get a directive, since its warps exchange registers.
 pub(super) fn exchanges_registers(directive: &str) -> Remark {
     let message = format!(

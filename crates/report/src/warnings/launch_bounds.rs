@@ -80,7 +80,7 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
         Some(_) => (".maxnreg", "leave .maxnreg out, or make it smaller"),
         None => (
             "a number of blocks",
-            "leave the number of blocks (\"nvvm.minctasm\") out of the launch bounds, or ask for more blocks",
+            "leave the number of blocks (\"nvvm.minctasm\") out of the launch bounds, as -oriel-min-blocks=remove does, or ask for more",
         ),
     };
     Some(Warning {

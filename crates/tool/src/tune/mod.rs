@@ -33,7 +33,7 @@ use goal::{Goal, judged};
 use judge::Judge;
 pub use output::Outcome;
 use search::Search;
-use setting::{Setting, Variant};
+use setting::{NO_MIN_BLOCKS, Setting, Variant};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -75,7 +75,8 @@ pub struct TuneArguments {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Also try register limits for kernels (.maxnreg), down to two thirds of ptxas' count
+    /// Also try register limits for kernels (.maxnreg), down to two thirds of ptxas' count, and launch bounds without a
+    /// number of blocks
     #[arg(long)]
     limits: bool,
 
@@ -289,6 +290,7 @@ impl Tuning<'_> {
         let arguments = self.arguments;
         let mut settings = Vec::new();
         if arguments.limits {
+            settings.push(NO_MIN_BLOCKS);
             for (name, figures) in judged(&self.before, function.as_deref()) {
                 let limits = workshop.limits(arguments.goal, name, figures);
                 settings.extend(limits.into_iter().map(Setting::Limit));

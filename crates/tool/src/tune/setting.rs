@@ -164,6 +164,10 @@ pub fn strength_reductions(base: &Options) -> impl Iterator<Item = Setting> {
         .map(Setting::StrengthReduction)
 }
 
+/// Takes the number of blocks out of launch bounds: ptxas then uses fewer registers than they leave, as
+/// with a limit, and does not spill for it.
+pub const NO_MIN_BLOCKS: Setting = Setting::MinBlocks("remove");
+
 /// Returns the loops to keep rolled: all, and one at a time.
 pub fn rolled_loops() -> impl Iterator<Item = Setting> {
     let each = LOOPS.map(|number| Setting::Rolled(Some(number)));
@@ -342,7 +346,7 @@ mod tests {
         let mut settings = settings(&base, 90, 3);
         settings.extend(rolled_loops());
         settings.extend(strength_reductions(&base));
-        settings.push(Setting::SpillToShared);
+        settings.extend([Setting::SpillToShared, NO_MIN_BLOCKS]);
         // The user has disabled it.
         assert!(!settings.contains(&Setting::Enable("GvnCse")));
         assert!(settings.contains(&Setting::Disable("OriPeephole")));
