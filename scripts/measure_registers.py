@@ -6,10 +6,10 @@
 
 Files are LLVM IR or bitcode of one project, the family. Of each, up to --most-kernels kernels are taken, in the order of a hash of their
 names. With debug information the PTX tells ptxas to compile for a debugger; with --without-debug that mark is taken out first, as Triton
-does. With --maxnreg, kernels get the limit N, up to which ptxas uses registers freely: that says more of what a kernel needs than the step of
-occupancy at which it stops otherwise. Kernels get a checksum of file and kernel in place of their name; a line of the same family, checksum, SM and N is replaced. What llc or
-ptxas refuses is named and left out. So, without a word, are kernels that spill although they may have more registers than ptxas gives
-them, since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
+does. With --maxnreg, kernels get the limit N, up to which ptxas uses registers freely: that says more of what a kernel needs than the
+step of occupancy at which it stops otherwise. Kernels get a checksum of file and kernel in place of their name; a line of the same
+family, checksum, SM and N is replaced. What llc or ptxas refuses is named and left out. So, without a word, are kernels that spill
+although they may have more registers than ptxas gives them, since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def measure(source, stem, sm, arguments, assembler, folder):
         if stores + loads > 0 and registers < SPILLS_FROM * kernel["features"]["register_limit"]:
             continue
         checksum = zlib.crc32(f"{stem} {kernel['function']}".encode())
-        known = (arguments.family, arguments.front_end, f"{checksum:08x}", RULES, arguments.maxnreg, sm.rstrip("af"), registers, stores + loads)
+        known = (arguments.family, arguments.front_end, f"{checksum:08x}", RULES, str(arguments.maxnreg), sm.rstrip("af"), registers, stores + loads)
         keys = dict(zip(KEYS, known))
         features = {name: f"{value:g}" for name, value in kernel["features"].items()}
         lines.append(keys | dict.fromkeys(RESULTS, 0) | features)
@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--front-end", required=True, help="such as CUDA, OpenCL, Triton")
     parser.add_argument("--without-debug", action="store_true")
     parser.add_argument("--most-kernels", type=int, help="of a file; without it all")
-    parser.add_argument("--maxnreg", type=int, default=0, help="a limit for kernels without one")
+    parser.add_argument("--maxnreg", type=int, default=0, help="a limit for all kernels")
     parser.add_argument("--sm", default="75,80,86,90,100,120")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()

@@ -1,4 +1,5 @@
-"""Compiles eight modules by ThinLTO, in one thread and in eight, with the same options, and prints how the results begin.
+"""Compiles eight modules by ThinLTO, in one thread and in eight, with the same options, and prints whether the results
+are equal, and their kernels and limits.
 
     thinlto.py FOLDER OPTION ...
 """

@@ -214,7 +214,7 @@ features! {
 }
 
 /// Registers that loads may take in any kernel, since they cost no warps.
-pub(super) const FREE_REGISTERS: u32 = 32;
+const FREE_REGISTERS: f32 = 32.0;
 
 /// Rounds of a loop that ptxas unrolls, as assumed by the estimate.
 pub(super) const UNROLLED_ROUNDS: usize = 4;
@@ -308,6 +308,11 @@ impl Features {
         ] {
             *own = own.max(of_callee);
         }
+    }
+
+    /// Returns the number of registers up to which loads go first.
+    pub(super) fn target_of_loads(&self) -> f32 {
+        self.allotted_registers.max(FREE_REGISTERS)
     }
 
     /// Computes the features of a function in late form.
@@ -406,7 +411,7 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut peaks = SchedulePeaks::new((self.allotted_registers as u32).max(FREE_REGISTERS));
+        let mut peaks = SchedulePeaks::new(self.target_of_loads() as u32);
         // The region with the most values first: few others can exceed its peaks.
         let mut regions = regions(function, flow, nodes);
         regions.sort_by_cached_key(|region| Reverse(region.value_count(nodes, live)));

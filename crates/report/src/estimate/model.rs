@@ -13,7 +13,6 @@
 //! generates tables.
 
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
-use super::features::FREE_REGISTERS;
 use super::usual_counts::{UsualCounts, even};
 use super::{Features, RegisterEstimate};
 
@@ -131,8 +130,8 @@ impl Forest<'_> {
 /// order if that needs fewer. ptxas keeps LLVM's order where the others are worse, as in unrolled
 /// Fourier transforms.
 fn least_needed(features: &Features) -> f32 {
-    let target = features.allotted_registers.max(FREE_REGISTERS as f32);
-    features.peak_within_target.min(features.source_peak.max(target))
+    let in_llvms_order = features.source_peak.max(features.target_of_loads());
+    features.peak_within_target.min(in_llvms_order)
 }
 
 impl Model<'_> {

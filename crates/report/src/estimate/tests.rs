@@ -465,8 +465,7 @@ proptest! {
     #[test]
     fn any_function_has_an_estimate_and_always_the_same(seed: u64) {
         let function = oriel_ori::random_function::random_function(seed, Stage::Late);
-        let target = Target { sm: 90, register_limit: 64, allotted_registers: 0,
-            threads: 0, is_debug: false };
+        let target = Target { sm: 90, register_limit: 64, allotted_registers: 0, threads: 0, is_debug: false };
         let features = Features::new(&function, &target);
         prop_assert_eq!(features, Features::new(&function, &target));
         let estimate = RegisterEstimate::from_features(&features);

@@ -20,7 +20,7 @@ pub struct SchedulePeaks {
 }
 
 impl SchedulePeaks {
-    /// No peaks yet.
+    /// No peaks yet; `target` is for the last order.
     pub fn new(target: u32) -> Self {
         Self {
             target,
