@@ -14,9 +14,9 @@
 use super::control_flow::ControlFlow;
 mod update;
 
-use super::function::{EditLogPosition, Function, Instruction};
+use super::function::{EditLogPosition, Function, Instruction, RegisterFile};
 use super::operation::Operation;
-use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, Register};
+use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, PrimaryMap, Register};
 use oriel_engine::graph::rows::Rows;
 use oriel_engine::live::{
     Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, OwnedLiveRange, SlotIndex,
@@ -35,8 +35,8 @@ pub struct Liveness {
     layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
-    /// The registers that are live across a block border, by file and then by number.
-    crossing: Vec<Register>,
+    /// The file of each register.
+    files: PrimaryMap<Register, RegisterFile>,
     live_in: OnceCell<Rows<Block, Register>>,
     live_out: OnceCell<Rows<Block, Register>>,
     /// The point in the function's history that this describes.
@@ -81,17 +81,12 @@ impl Liveness {
         positions: Vec<PackedOption<Position>>,
         layout_blocks: Vec<PackedOption<Block>>,
     ) -> Self {
-        let mut crossing: Vec<Register> = function
-            .registers()
-            .filter(|&register| crosses_border(&intervals, register))
-            .collect();
-        crossing.sort_by_key(|&register| function.register(register).file);
         Self {
             intervals,
             positions,
             layout_blocks,
             layout: function.blocks().to_vec(),
-            crossing,
+            files: files(function),
             live_in: OnceCell::new(),
             live_out: OnceCell::new(),
             current: function.edits.position(),
@@ -159,9 +154,15 @@ impl Liveness {
     /// Returns the registers live at the given border of each block.
     fn rows(&self, border: Border) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
+        let mut crossing: Vec<Register> = self
+            .files
+            .keys()
+            .filter(|&register| crosses_border(&self.intervals, register))
+            .collect();
+        crossing.sort_by_key(|&register| self.files[register]);
         // A register is live in ranges of blocks, which are far fewer than blocks.
-        let mut ranges: Vec<(Register, Range<u32>)> = Vec::with_capacity(self.crossing.len());
-        for &register in &self.crossing {
+        let mut ranges: Vec<(Register, Range<u32>)> = Vec::with_capacity(crossing.len());
+        for register in crossing {
             // Segments that touch hold different values of the register, and ascend.
             let mut next = 0;
             for segment in self.range(register).segments() {
@@ -192,6 +193,14 @@ impl Liveness {
         rows.fill(self.layout_blocks.len(), pairs);
         rows
     }
+}
+
+/// Returns the file of each register of a function.
+fn files(function: &Function) -> PrimaryMap<Register, RegisterFile> {
+    function
+        .registers()
+        .map(|register| function.register(register).file)
+        .collect()
 }
 
 /// Returns the positions of blocks in the layout.
@@ -312,6 +321,7 @@ fn list(
             .expect("edges lead to the layout")
     };
     let mut listed = ListedFunction::new(function.register_limit());
+    listed.reserve(function.slots.len());
     for register in function.registers() {
         if function.register(register).file.is_predicate() {
             listed.set_predicate(register);

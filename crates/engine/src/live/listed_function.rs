@@ -55,6 +55,11 @@ impl ListedFunction {
         }
     }
 
+    /// Makes room for `operands` accesses to registers.
+    pub fn reserve(&mut self, operands: usize) {
+        self.operands.reserve(operands);
+    }
+
     /// Declares a register a predicate.
     pub fn set_predicate(&mut self, register: Register) {
         self.predicates.insert(register.index());

@@ -4,6 +4,8 @@
 //! are a file of their own with one unit each. A value occupies its register at every slot of its
 //! segments; a value that ends where another begins, at the same slot, can share its register.
 
+mod peak_bound;
+
 use super::function::Function;
 use super::live_interval::LiveIntervals;
 use super::live_range_calc::LiveRangeCalc;
@@ -192,7 +194,7 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
 /// Returns by how many units the peak of the general registers of a function exceeds `budget`; zero
 /// if it fits. This is the peak of its [`Pressure`], without a curve and so without sorting.
 pub fn excess_pressure(snapshot: &Snapshot<'_>, budget: u32) -> u32 {
-    if !may_exceed(snapshot, budget) {
+    if !may_exceed(snapshot, budget) || peak_bound::of(snapshot) <= budget {
         return 0;
     }
     let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
@@ -509,6 +511,7 @@ mod tests {
                 prop_assert_eq!(pressure.file(file).peak().units, most);
                 if file == File::General {
                     prop_assert_eq!(general_peak(&intervals, &snapshot), most);
+                    prop_assert!(peak_bound::of(&snapshot) >= most);
                 }
                 let blocks = snapshot.blocks().map(|block| {
                     pressure.block_peak(&intervals, file, block).units

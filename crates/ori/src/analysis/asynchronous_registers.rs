@@ -6,7 +6,7 @@
 //! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
 //! all others.
 
-use crate::{Function, Instruction, Operand, Operation};
+use crate::{Function, Instruction, MachineOpcode, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
 use smallvec::SmallVec;
@@ -43,11 +43,28 @@ fn asynchronous_name(function: &Function, instruction: Instruction) -> Option<&'
     found.map(|(name, _)| name)
 }
 
+/// False if no instruction has an [asynchronous name](asynchronous_name); true tells nothing. A function
+/// has few opcodes and symbols.
+fn may_have_asynchronous_name(function: &Function) -> bool {
+    ASYNCHRONOUS.iter().any(|&(name, prefix)| {
+        let is_named = |opcode: &MachineOpcode| {
+            let mnemonic = opcode.mnemonic.as_deref();
+            mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
+                || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
+        };
+        function.symbol_names().any(|symbol| symbol.contains(name))
+            || function.machine_opcodes().any(is_named)
+    })
+}
+
 /// Returns the registers that may be in use in the background: the operands of the instructions that
 /// do so, and what LLVM may put into the same register as one of these: the two sides of a copy, a PHI
 /// or tied operands. When they are in use is not known, so that it may be anywhere.
 pub fn asynchronous_registers(function: &Function) -> EntityBitSet<Register> {
     let mut registers = EntityBitSet::with_room(function.register_limit());
+    if !may_have_asynchronous_name(function) {
+        return registers;
+    }
     let mut pending = Vec::new();
     for instruction in function.all_instructions() {
         if asynchronous_name(function, instruction).is_some() {

@@ -66,6 +66,12 @@ impl Function {
         Some(&self.opcodes[opcode])
     }
 
+    /// Returns the machine opcodes of the function's instructions, each once, and of some that it no longer
+    /// has.
+    pub fn machine_opcodes(&self) -> impl Iterator<Item = &MachineOpcode> {
+        self.opcodes.values()
+    }
+
     /// Returns the machine instructions that it represents besides its origin.
     #[inline]
     pub fn merged(&self, instruction: Instruction) -> &[MachineInstruction] {

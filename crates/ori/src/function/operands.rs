@@ -121,6 +121,11 @@ impl Function {
     pub fn symbol_name(&self, symbol: Symbol) -> &str {
         &self.symbols[symbol]
     }
+
+    /// Returns the names of the function's symbols, the text of inline assembly among them.
+    pub fn symbol_names(&self) -> impl Iterator<Item = &str> {
+        self.symbols.values().map(String::as_str)
+    }
 }
 
 /// Registers.

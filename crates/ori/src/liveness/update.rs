@@ -6,7 +6,7 @@
 //! their own, in a numbering that is slower to read: after these, computing everything anew costs
 //! less.
 
-use super::{Liveness, crosses_border};
+use super::{Liveness, files};
 use crate::control_flow::ControlFlow;
 use crate::function::{Function, Instruction};
 use crate::operation::Operation;
@@ -57,7 +57,9 @@ impl Liveness {
             };
             self.intervals.replace_range(register, range.as_range());
         }
-        self.update_borders(function, &registers, &changed);
+        self.files = files(function);
+        self.live_in.take();
+        self.live_out.take();
         self.current = function.edits.position();
         true
     }
@@ -120,20 +122,6 @@ impl Liveness {
             return Some((from, self.block_range(from).1));
         }
         Some((function.block_of(user)?, self.index(user).register_slot(false)))
-    }
-
-    /// Updates what is derived from the intervals.
-    fn update_borders(&mut self, function: &Function, edited: &EntitySet<Register>, changed: &[Register]) {
-        self.crossing.retain(|&register| !edited.contains(register));
-        let crossing = changed
-            .iter()
-            .copied()
-            .filter(|&register| crosses_border(&self.intervals, register));
-        self.crossing.extend(crossing);
-        self.crossing
-            .sort_unstable_by_key(|&register| (function.register(register).file, register));
-        self.live_in.take();
-        self.live_out.take();
     }
 
     /// Describes a difference from other intervals of the same function; none if there is none.

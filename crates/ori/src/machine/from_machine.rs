@@ -131,6 +131,10 @@ pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
     Ok(importer.function)
 }
 
+/// The part of a function, as its reciprocal, that phases usually add at most. Without the room, the first
+/// instruction that they insert copies the function.
+const ROOM_FOR_EDITS: usize = 8;
+
 struct Importer<'a> {
     snapshot: Snapshot<'a>,
     readings: Vec<Reading>,
@@ -164,11 +168,14 @@ impl<'a> Importer<'a> {
             flags: snapshot.flags(),
             entry_frequency: record.entry_frequency,
         });
-        function.instructions.reserve(snapshot.instruction_count());
         let arrays = snapshot.arrays();
-        function.slots.reserve(arrays.operands.len());
+        let with_room = |count: usize| count + count / ROOM_FOR_EDITS;
+        function
+            .instructions
+            .reserve(with_room(snapshot.instruction_count()));
+        function.slots.reserve(with_room(arrays.operands.len()));
         function.accesses.reserve(arrays.memory_operands.len());
-        function.registers.reserve(snapshot.register_count());
+        function.registers.reserve(with_room(snapshot.register_count()));
         function.blocks.reserve(snapshot.block_count());
         function.layout.reserve(snapshot.block_count());
         function.opcodes.reserve(arrays.opcodes.len());
