@@ -34,10 +34,10 @@ build:
 test-binaries: build
 	$(CARGO) test --release --no-run
 
-# The plug-in that is installed; the tool is that of `build`. Slower to build, because it is optimised across crates, which Cargo
-# does only for a library that is no `rlib`.
+# The plug-in that is installed; the tool is that of `build`. Slower to build, because it is optimised across crates and by counts
+# of its branches.
 dist: build
-	$(CARGO) rustc --profile dist --lib --crate-type cdylib
+	$(PYTHON) scripts/build_dist.py
 
 # In the profile that is built anyway, or the shim would be compiled again.
 lint:

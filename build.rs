@@ -20,7 +20,9 @@ fn main() {
         println!("cargo::rerun-if-changed={source}");
     }
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
-    println!("cargo::rerun-if-env-changed=ORIEL_SANITIZE");
+    for variable in ["ORIEL_SANITIZE", "CXX", "CXXFLAGS"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
     name_library();
     if std::env::var_os("CARGO_FEATURE_LLVM").is_none() {
         return;

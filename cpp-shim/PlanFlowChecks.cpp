@@ -211,15 +211,21 @@ bool PlanFlowChecks::checkDefinitions() {
   // there tells whether it is live in.
   std::vector<uint32_t> SeenIn(RegisterCount, NotPlanned);
   uint32_t DefinedTwice = UINT32_MAX;
+  SmallVector<uint32_t, 8> Results;
   for (uint32_t B = 0; B != Plan.block_count; ++B)
     for (uint32_t I = Plan.blocks[B].first_instruction,
                   E = Plan.blocks[B + 1].first_instruction;
          I != E; ++I) {
       bool IsPhi = descriptor(I).getOpcode() == TargetOpcode::PHI;
       uint32_t Value = NotPlanned;
+      // Results come first among the operands, but are written last.
+      Results.clear();
       forEachOperand(I, [&](const OrielOperand &Operand) {
+        bool IsRegister = Operand.kind == ORIEL_OPERAND_REGISTER;
+        if (IsRegister && (Operand.flags & ORIEL_OPERAND_DEF))
+          Results.push_back(Operand.index);
         bool IsRead =
-            Operand.kind == ORIEL_OPERAND_REGISTER &&
+            IsRegister &&
             !(Operand.flags &
               (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF | ORIEL_OPERAND_DEBUG));
         if (IsPhi) {
@@ -232,19 +238,16 @@ bool PlanFlowChecks::checkDefinitions() {
             LiveIn.push_back({Operand.index, B});
         }
       });
-      forEachOperand(I, [&](const OrielOperand &Operand) {
-        if (Operand.kind == ORIEL_OPERAND_REGISTER &&
-            (Operand.flags & ORIEL_OPERAND_DEF)) {
-          SeenIn[Operand.index] = B;
-          uint32_t &First = FirstDefinedIn[Operand.index];
-          if (First == NotPlanned)
-            First = B;
-          else if (IsSsa)
-            DefinedTwice = Operand.index;
-          else if (First != B)
-            DefinedAgain.insert({Operand.index, B});
-        }
-      });
+      for (uint32_t Register : Results) {
+        SeenIn[Register] = B;
+        uint32_t &First = FirstDefinedIn[Register];
+        if (First == NotPlanned)
+          First = B;
+        else if (IsSsa)
+          DefinedTwice = Register;
+        else if (First != B)
+          DefinedAgain.insert({Register, B});
+      }
     }
   if (DefinedTwice != UINT32_MAX)
     return fail("register " + Twine(DefinedTwice) +

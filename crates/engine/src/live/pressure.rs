@@ -134,14 +134,14 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
 pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
     let mut list = Vec::new();
     let operands = Function::register_operands(snapshot, &mut list);
-    // A register is live if it is marked with the number of the block's first instruction. Nothing has
-    // to be cleared between blocks.
-    let mut marks: SecondaryMap<Register, Option<usize>> = SecondaryMap::new();
+    // A register is live if it is marked with the number behind the block's first instruction. Nothing
+    // has to be cleared between blocks.
+    let mut marks: SecondaryMap<Register, u32> = SecondaryMap::new();
     marks.resize(snapshot.register_count());
     let mut live_units = 0;
     let is_ssa = snapshot.flags().contains(FunctionFlags::SSA);
     let mut blocks = snapshot.blocks().rev();
-    let mut first = usize::MAX;
+    let (mut first, mut mark) = (usize::MAX, 0);
     for of_instruction in operands
         .chunk_by(|one, other| one.instruction() == other.instruction())
         .rev()
@@ -149,7 +149,7 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
         while of_instruction[0].instruction().index() < first {
             let Some(block) = blocks.next() else { break };
             let Range { start, end } = snapshot.instruction_range(block);
-            first = start;
+            (first, mark) = (start, start as u32 + 1);
             live_units = 0;
             if block.index() == 0 && is_ssa {
                 // All other blocks have been walked, so a mark is a use there.
@@ -158,30 +158,30 @@ pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
                     .take_while(|operand| operand.instruction().index() < end);
                 for operand in of_block.filter(|operand| operand.access().is_definition()) {
                     let register = operand.register();
-                    if marks[register].is_some() {
-                        marks[register] = Some(first);
+                    if marks[register] != 0 {
+                        marks[register] = mark;
                         live_units += general_units(snapshot, register);
                     }
                 }
             }
         }
-        let registers = |wanted: fn(Access) -> bool| {
-            let wanted = of_instruction
-                .iter()
-                .filter(move |operand| wanted(operand.access()));
-            wanted.map(|operand| operand.register())
-        };
-        for register in registers(Access::is_definition) {
-            if marks[register] == Some(first) {
-                marks[register] = None;
-                live_units -= general_units(snapshot, register);
+        for operand in of_instruction {
+            if operand.access().is_definition() {
+                let of_register = &mut marks[operand.register()];
+                if *of_register == mark {
+                    *of_register = 0;
+                    live_units -= general_units(snapshot, operand.register());
+                }
             }
         }
-        // PHIs read in other blocks.
-        for register in registers(|access| matches!(access, Access::Read | Access::ReadEarly)) {
-            if marks[register] != Some(first) {
-                marks[register] = Some(first);
-                live_units += general_units(snapshot, register);
+        for operand in of_instruction {
+            // PHIs read in other blocks.
+            if matches!(operand.access(), Access::Read | Access::ReadEarly) {
+                let of_register = &mut marks[operand.register()];
+                if *of_register != mark {
+                    *of_register = mark;
+                    live_units += general_units(snapshot, operand.register());
+                }
             }
         }
         if live_units > budget {
