@@ -7,7 +7,8 @@ depends on debug information.
 Sources are the examples, each in every configuration, and generated modules, each in the configuration that follows from its
 number. Every one is compiled by llc with `-oriel-verify`, `-oriel-check-intervals`, `-oriel-check-control-flow` and
 `-verify-machineinstrs`, in profile `max` with further phases, with debug information and without. The two results have to have the same instructions.
-Where LLVM's verifier has a finding without Oriel as well, the module is compiled without that verifier, and counted.
+Where LLVM's verifier has a finding without Oriel as well, the module is compiled without that verifier, and counted; so are the modules
+of which llc alone makes other code if they have debug information.
 
 The exit status is 1 if something was found; generated modules that show it are kept in the folder that --save names.
 """
@@ -46,14 +47,12 @@ def code_of(ptx):
     return lines
 
 
-def generate(number, debug, path):
-    """Writes the generated module of a number; the one without debug information is the other, stripped."""
+def generate(number, path):
+    """Writes the generated module of a number, with debug information."""
     command = [common.tool(), "generate", "--seed", str(number), "--shape", SHAPES[number % len(SHAPES)],
                "--instructions", str(20 + 37 * (number % 23)), "--functions", str(1 + number % 2),
                "--block-size", str(1 + number % 12), "--long-lived", str(number % 7 * 5), "-g", "-o", str(path)]
     common.run(command + (["--calls"] if number % 3 == 0 else []))
-    if not debug:
-        common.run([common.llvm_bin() / "opt", "-S", "--strip-debug", "-passes=verify", path, "-o", path])
 
 
 def configurations(arguments):
@@ -76,34 +75,58 @@ def compile_checked(module, ptx, sm, level):
     return problem, False
 
 
+def make_modules(source, sm, folder):
+    """Writes the module of a source or number with debug information and without; both files, the second without it."""
+    end = "ll" if isinstance(source, int) else "bc"
+    debug, stripped = Path(folder) / f"debug.{end}", Path(folder) / f"stripped.{end}"
+    if isinstance(source, int):
+        generate(source, debug)
+    else:
+        common.run(examples.clang_command(source, debug, sm, "2", debug=True))
+    # clang's own passes may give other code for -g, so it is the same module, stripped.
+    strip = [common.llvm_bin() / "opt", "--strip-debug", "-passes=verify", debug, "-o", stripped]
+    common.run(strip + (["-S"] if end == "ll" else []))
+    return debug, stripped
+
+
+def first_difference(one, other):
+    """The first lines that differ between two codes; none if none do."""
+    if one == other:
+        return None
+    return next((pair for pair in zip(one, other) if pair[0] != pair[1]), ("", "one has more lines"))
+
+
 def check(item):
-    """What is found in one configuration, and how often LLVM's verifier was left out."""
+    """What is found in one configuration, and what is LLVM's own: how often its verifier was left out, and whether its code depends
+    on debug information."""
     source, sm, level, save = item
     is_generated = isinstance(source, int)
     name = f"{f'generated {source}' if is_generated else source} sm_{sm} -O{level}"
     left_out, codes = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        for debug in (False, True):
-            module = Path(folder) / f"in{'.ll' if is_generated else '.bc'}"
-            ptx = Path(folder) / "out.ptx"
-            try:
-                if is_generated:
-                    generate(source, debug, module)
-                else:
-                    common.run(examples.clang_command(source, module, sm, "2", debug))
-            except RuntimeError as error:
-                return f"{name}: {error}", left_out
+        ptx = Path(folder) / "out.ptx"
+        try:
+            modules = make_modules(source, sm, folder)
+        except RuntimeError as error:
+            return f"{name}: {error}", left_out, False
+        for module in modules:
             problem, is_left_out = compile_checked(module, ptx, sm, level)
             left_out += is_left_out
             if problem:
                 if save and is_generated:
-                    shutil.copy(module, Path(save) / f"{source}.sm_{sm}.O{level}{'.g' if debug else ''}.ll")
-                return f"{name}{' -g' if debug else ''}: {problem}", left_out
+                    shutil.copy(module, Path(save) / f"{source}.sm_{sm}.O{level}.{module.name}")
+                return f"{name} {module.stem}: {problem}", left_out, False
             codes.append(code_of(ptx.read_text()))
-    if codes[0] != codes[1]:
-        first = next((pair for pair in zip(*codes) if pair[0] != pair[1]), ("", "one has more lines"))
-        return f"{name}: -g changes the code: '{first[0].strip()}' became '{first[1].strip()}'", left_out
-    return "", left_out
+        difference = first_difference(*codes)
+        if difference is None:
+            return "", left_out, False
+        of_llc = []
+        for module in modules:
+            common.run(examples.llc_command(module, ptx, sm, level))
+            of_llc.append(code_of(ptx.read_text()))
+    if first_difference(*of_llc):
+        return "", left_out, True
+    return f"{name}: debug information changes the code: '{difference[1].strip()}' became '{difference[0].strip()}'", left_out, False
 
 
 def main():
@@ -120,10 +143,12 @@ def main():
         Path(arguments.save).mkdir(parents=True, exist_ok=True)
     work = [(*configuration, arguments.save) for configuration in configurations(arguments)]
     results = common.parallel("soak", check, work)
-    problems = [problem for problem, _ in results if problem]
+    problems = [problem for problem, _, _ in results if problem]
     print("".join(f"FAIL {problem}\n" for problem in problems), end="")
-    if left_out := sum(number for _, number in results):
+    if left_out := sum(number for _, number, _ in results):
         print(f"{left_out} compilations without {LLVM_CHECK}, of which llc alone does not pass either")
+    if of_llc := sum(is_of_llc for _, _, is_of_llc in results):
+        print(f"{of_llc} configurations in which debug information changes what llc alone makes")
     print(f"soak: {len(work) - len(problems)} passed, {len(problems)} failed")
     return 1 if problems else 0
 
