@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import common
@@ -54,16 +53,15 @@ def obstacle(compiler, merger):
 def compile_examples(plugin, counts):
     """Compiles every example with the plug-in, which writes its counts to a folder."""
     environment = dict(os.environ, LLVM_PROFILE_FILE=str(counts / "%m-%p.profraw"))
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+    with tempfile.TemporaryDirectory() as folder:
 
-        def compile_one(numbered):
-            number, source = numbered
-            bitcode = Path(folder) / f"{number}.bc"
+        def compile_one(source):
+            bitcode = Path(folder) / f"{str(source).replace(os.sep, '_')}.bc"
             common.run(examples.clang_command(source, bitcode))
             llc = examples.llc_command(bitcode, os.devnull, opt_level="3")
-            subprocess.run([*llc, f"-load={plugin}"], check=True, cwd=common.ROOT, env=environment)
+            common.run([*llc, f"-load={plugin}"], env=environment)
 
-        list(pool.map(compile_one, enumerate(examples.examples())))
+        common.parallel("counts", compile_one, examples.examples())
 
 
 def main():

@@ -118,15 +118,14 @@ impl Function {
         }
     }
 
-    /// True for inline assembly that contains `name`, and for an opcode whose mnemonic in PTX begins with
-    /// it. LLVM gives a mnemonic only to opcodes without a proper name.
+    /// True for inline assembly that contains `name`, and for an opcode that [has
+    /// it](crate::MachineOpcode::has_ptx_name).
     pub fn has_ptx_name(&self, instruction: Instruction, name: &str) -> bool {
         if let Some(text) = self.assembly_text(instruction) {
             return text.contains(name);
         }
         let opcode = self.machine_opcode(instruction);
-        let mnemonic = opcode.and_then(|opcode| opcode.mnemonic.as_deref());
-        mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
+        opcode.is_some_and(|opcode| opcode.has_ptx_name(name))
     }
 
     /// True if inline assembly may write a register while it still reads its sources, so that no

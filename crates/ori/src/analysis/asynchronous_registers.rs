@@ -48,9 +48,7 @@ fn asynchronous_name(function: &Function, instruction: Instruction) -> Option<&'
 fn may_have_asynchronous_name(function: &Function) -> bool {
     ASYNCHRONOUS.iter().any(|&(name, prefix)| {
         let is_named = |opcode: &MachineOpcode| {
-            let mnemonic = opcode.mnemonic.as_deref();
-            mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
-                || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
+            opcode.has_ptx_name(name) || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
         };
         function.symbol_names().any(|symbol| symbol.contains(name))
             || function.machine_opcodes().any(is_named)

@@ -162,6 +162,15 @@ pub struct MachineOpcode {
     pub flags: OpcodeFlags,
 }
 
+impl MachineOpcode {
+    /// True if its mnemonic in PTX begins with `name`. LLVM gives a mnemonic only to opcodes without a proper
+    /// name.
+    pub fn has_ptx_name(&self, name: &str) -> bool {
+        let mnemonic = self.mnemonic.as_deref();
+        mnemonic.is_some_and(|mnemonic| mnemonic.starts_with(name))
+    }
+}
+
 bitflags! {
     /// Properties of one instruction.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
