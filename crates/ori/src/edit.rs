@@ -29,20 +29,29 @@ pub enum Position {
 impl Function {
     /// Inserts an instruction.
     pub fn insert(&mut self, position: Position, new: InstructionBuilder) -> Instruction {
+        self.insert_described(position, &new)
+    }
+
+    /// As [`Function::insert`], where the description serves again.
+    pub(crate) fn insert_described(&mut self, position: Position, new: &InstructionBuilder) -> Instruction {
         let instruction = self.create(new);
         self.link(position, instruction);
         instruction
     }
 
     /// Creates an instruction that is in no block yet.
-    fn create(&mut self, new: InstructionBuilder) -> Instruction {
+    fn create(&mut self, new: &InstructionBuilder) -> Instruction {
         let instruction = self.instructions.next_key();
         let first_operand = self.slots.len() as u32;
         let operand_count = (new.results.len() + new.sources.len()) as u32;
         for (operands, is_result) in [(&new.results[..], true), (&new.sources[..], false)] {
             for &operand in operands {
-                let slot = self.slots.push(SlotData::unlinked(operand, instruction));
-                self.attach_operand(slot, operand, is_result);
+                let mut data = SlotData::unlinked(operand, instruction);
+                let slot = self.slots.next_key();
+                if let Some(register) = operand.as_register() {
+                    data.next = self.enter_list(slot, register, is_result);
+                }
+                self.slots.push(data);
             }
         }
         self.instructions.push(InstructionData {
@@ -387,13 +396,19 @@ impl Function {
         let Some(register) = operand.as_register() else {
             return;
         };
-        self.edits.note_operand(register);
-        let next = std::mem::replace(self.list_head(register, is_result), slot.into());
+        let next = self.enter_list(slot, register, is_result);
         let data = &mut self.slots[slot];
         (data.next, data.previous) = (next, PackedOption::default());
+    }
+
+    /// Makes a slot the first in the list of a register's results or sources, and returns the next one.
+    fn enter_list(&mut self, slot: Slot, register: Register, is_result: bool) -> PackedOption<Slot> {
+        self.edits.note_operand(register);
+        let next = std::mem::replace(self.list_head(register, is_result), slot.into());
         if let Some(next) = next.expand() {
             self.slots[next].previous = slot.into();
         }
+        next
     }
 
     fn detach(&mut self, slot: Slot) {

@@ -82,20 +82,23 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         return PhaseResult::Unchanged;
     }
     let mut conversion = Conversion::new(context, BlockWeights::compute(function, &flow));
-    let stop = loop {
+    let (stop, objects) = loop {
         if conversion.rounds == ROUND_LIMIT {
-            break "stopped-at-limit";
+            break ("stopped-at-limit", conversion.objects_of(function));
         }
         conversion.rounds += 1;
         let flow = context.control_flow(function);
-        match conversion.round(function, context, &flow) {
-            None => break "stopped-without-candidates",
-            Some(saved) if saved < conversion.costs.move_weight => break "stopped-converged",
+        let objects = conversion.objects_of(function);
+        match conversion.round(function, context, &objects, &flow) {
+            None => break ("stopped-without-candidates", objects),
+            Some(saved) if saved < conversion.costs.move_weight => {
+                break ("stopped-converged", conversion.objects_of(function));
+            }
             Some(_) => {}
         }
     };
     context.count(stop, 1);
-    conversion.explain_obstacles(function, context);
+    conversion.explain_obstacles(function, context, &objects);
     conversion.finish(context)
 }
 
@@ -193,19 +196,23 @@ impl Conversion {
         }
     }
 
+    fn objects_of(&self, function: &Function) -> FrameObjects {
+        FrameObjects::find(function, self.indexed_limit)
+    }
+
     /// Promotes as much as possible now. Returns the costs saved, or none if nothing was promoted.
     fn round(
         &mut self,
         function: &mut Function,
         context: &mut PhaseContext<'_>,
+        objects: &FrameObjects,
         flow: &Rc<ControlFlow>,
     ) -> Option<f64> {
-        let objects = FrameObjects::find(function, self.indexed_limit);
-        let candidates = self.candidates(function, context, &objects, flow);
+        let candidates = self.candidates(function, context, objects, flow);
         if !candidates.is_empty() {
             let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
             if let Some(promoted) =
-                self.promote_within_budget(function, context, &objects, &before, flow, candidates)
+                self.promote_within_budget(function, context, objects, &before, flow, candidates)
             {
                 return Some(self.accept(function, context, promoted));
             }
@@ -216,7 +223,7 @@ impl Conversion {
             .collect();
         indexed
             .into_iter()
-            .find_map(|object| self.promote_indexed(function, context, &objects, object, flow))
+            .find_map(|object| self.promote_indexed(function, context, objects, object, flow))
     }
 
     /// Promotes an object with an index, if its elements can be distinguished and there are
@@ -382,14 +389,15 @@ impl Conversion {
     }
 
     /// Emits remarks on the obstacles to the remaining objects.
-    fn explain_obstacles(&mut self, function: &Function, context: &mut PhaseContext<'_>) {
+    fn explain_obstacles(
+        &mut self,
+        function: &Function,
+        context: &mut PhaseContext<'_>,
+        objects: &FrameObjects,
+    ) {
         let rest: Vec<FrameObject> = own_objects(function)
             .filter(|&object| !self.refused.contains(object))
             .collect();
-        if rest.is_empty() {
-            return;
-        }
-        let objects = FrameObjects::find(function, self.indexed_limit);
         for object in rest {
             if let Some((obstacle, at)) = objects.of(object).obstacle {
                 let refusal = Refusal {

@@ -81,7 +81,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_percent: u32) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
     let liveness = context.live_ranges(function);
-    let units = Weights::of(function);
+    let mut units = Weights::of(function);
     let peaks = peaks_of_blocks(function, &liveness, |register| units.get(register));
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
@@ -99,7 +99,7 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         return PhaseResult::Unchanged;
     }
     context.keep_only(Analyses::CONTROL_FLOW);
-    let units = Weights::of(function);
+    units.add_new(function);
     let peaks = peaks_of_blocks(function, &context.live_ranges(function), |register| {
         units.get(register)
     });
@@ -167,7 +167,8 @@ struct Order {
 
 impl Order {
     fn of_all(function: &Function) -> Self {
-        let mut places = SecondaryMap::with_capacity(function.instruction_limit());
+        let mut places = SecondaryMap::new();
+        places.resize(function.instruction_limit());
         for (place, instruction) in function.all_instructions().enumerate() {
             places[instruction] = place as u32;
         }

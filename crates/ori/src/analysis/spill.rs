@@ -33,6 +33,7 @@ impl BlockWeights {
                 .iter()
                 .all(|&block| function.frequency(block) != 0);
         let mut weights = SecondaryMap::new();
+        weights.resize(function.block_limit());
         for &block in function.blocks() {
             weights[block] = if all_known {
                 function.frequency(block) as f64 / entry as f64

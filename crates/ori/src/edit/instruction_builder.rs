@@ -47,6 +47,21 @@ impl InstructionBuilder {
         }
     }
 
+    /// Becomes what [`InstructionBuilder::new`] returns, and keeps its vectors' memory.
+    pub(crate) fn start_again(&mut self, operation: Operation, data_type: DataType) {
+        let (mut results, mut sources) = (
+            std::mem::take(&mut self.results),
+            std::mem::take(&mut self.sources),
+        );
+        results.clear();
+        sources.clear();
+        *self = Self {
+            results,
+            sources,
+            ..Self::new(operation, data_type)
+        };
+    }
+
     /// Copies an instruction without its results.
     pub fn copy_of(function: &Function, instruction: Instruction) -> Self {
         let data = &function.instructions[instruction];

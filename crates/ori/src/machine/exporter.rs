@@ -91,6 +91,7 @@ pub(super) struct Exporter<'a> {
 impl<'a> Exporter<'a> {
     pub(super) fn new(function: &'a Function, snapshot: &Snapshot<'a>) -> Self {
         let mut block_numbers = SecondaryMap::new();
+        block_numbers.resize(function.block_limit());
         let mut new_blocks = snapshot.block_count();
         for &block in function.blocks() {
             let number = if block.index() < function.input_blocks {

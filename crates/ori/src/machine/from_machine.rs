@@ -143,6 +143,8 @@ struct Importer<'a> {
     symbols: Vec<PackedOption<SpecialId>>,
     /// The operand for each constant.
     constants: Vec<Operand>,
+    /// The instruction that is being read. Its vectors keep their memory for the next one.
+    new: InstructionBuilder,
     too_many_specials: bool,
 }
 
@@ -186,6 +188,7 @@ impl<'a> Importer<'a> {
             function,
             symbols: vec![PackedOption::default(); arrays.symbols.len()],
             constants: Vec::with_capacity(arrays.constants.len()),
+            new: InstructionBuilder::new(Operation::Opaque, DataType::None),
             too_many_specials: false,
         })
     }
@@ -301,31 +304,36 @@ impl<'a> Importer<'a> {
 
     /// Imports an instruction that does not end a block, or one that ends the thread.
     fn import_instruction(&mut self, block: Block, instruction: MachineInstruction, is_last: bool) {
-        let new = match self.reading(instruction) {
+        let is_read = match self.reading(instruction) {
             Reading::Mapped(mapping) => self.read_mapped(instruction, mapping),
             Reading::Copy => self.read_plain(instruction, Operation::Copy, 1),
             Reading::ImplicitDef => self.read_plain(instruction, Operation::ImplicitDef, 0),
             Reading::Phi => self.read_phi(instruction),
-            Reading::Debug => Some(self.read_debug(instruction)),
-            Reading::InlineAsm => Some(self.read_opaque(instruction, Operation::InlineAsm)),
-            Reading::Exit if is_last && self.snapshot.edges(block).is_empty() => {
-                Some(self.start(instruction, Operation::Exit, DataType::None))
+            Reading::Debug => {
+                self.read_debug(instruction);
+                true
             }
-            _ => None,
+            Reading::InlineAsm => {
+                self.read_opaque(instruction, Operation::InlineAsm);
+                true
+            }
+            Reading::Exit if is_last && self.snapshot.edges(block).is_empty() => {
+                self.start(instruction, Operation::Exit, DataType::None);
+                true
+            }
+            _ => false,
         };
-        let new = new.unwrap_or_else(|| self.read_opaque(instruction, Operation::Opaque));
-        self.function.insert(Position::End(block), new);
+        if !is_read {
+            self.read_opaque(instruction, Operation::Opaque);
+        }
+        self.function.insert_described(Position::End(block), &self.new);
     }
 
-    /// Creates an instruction without operands.
-    fn start(
-        &mut self,
-        instruction: MachineInstruction,
-        operation: Operation,
-        data_type: DataType,
-    ) -> InstructionBuilder {
+    /// Starts to read an instruction: it has no operands yet.
+    fn start(&mut self, instruction: MachineInstruction, operation: Operation, data_type: DataType) {
         let machine = self.snapshot.instruction(instruction);
-        let mut new = InstructionBuilder::new(operation, data_type);
+        let new = &mut self.new;
+        new.start_again(operation, data_type);
         new.flags = InstructionFlags::from_behavior(machine.behavior());
         new.origin = Some(instruction);
         new.origin_count = 1;
@@ -335,53 +343,52 @@ impl<'a> Importer<'a> {
             // Without memory operands nothing is known; several are not distinguished.
             _ => None,
         };
-        new
     }
 
-    fn read_mapped(
-        &mut self,
-        instruction: MachineInstruction,
-        mapping: &OpcodeMapping,
-    ) -> Option<InstructionBuilder> {
+    /// Reads an instruction by its mapping. Returns false if it does not match.
+    fn read_mapped(&mut self, instruction: MachineInstruction, mapping: &OpcodeMapping) -> bool {
         let machine = self.snapshot.instruction(instruction);
         let records = machine.operand_records();
         if records.len() != mapping.operands().len() || !fits(&self.function, mapping, records) {
-            return None;
+            return false;
         }
         let mut description = mapping.description;
         let mut used_bytes = None;
         for (class, record) in mapping.operands().iter().zip(records) {
             match class {
                 OperandClass::Modifier(encoding) if !encoding.decode(record.value, &mut description) => {
-                    return None;
+                    return false;
                 }
                 OperandClass::UsedBytes if record.value != -1 => used_bytes = Some(record.value),
                 _ => {}
             }
         }
-        let mut new = self.start(instruction, mapping.operation, description.data_type);
+        self.start(instruction, mapping.operation, description.data_type);
         for (number, (class, record)) in mapping.operands().iter().zip(records).enumerate() {
             match class {
-                OperandClass::Result(_) => new.results.push(self.register(record)),
+                OperandClass::Result(_) => self.new.results.push(self.register(record)),
                 OperandClass::Modifier(_) | OperandClass::UsedBytes => {}
-                _ => new.sources.push(self.operand(instruction, number, record)),
+                _ => {
+                    let operand = self.operand(instruction, number, record);
+                    self.new.sources.push(operand);
+                }
             }
         }
         if let Some(mask) = used_bytes {
-            new.sources.push(self.function.integer_operand(mask));
+            self.new.sources.push(self.function.integer_operand(mask));
         }
         if let Some(special) = mapping.special {
             let special = Special::SpecialRegister(special);
-            new.sources.push(self.function.special_operand(special));
+            self.new.sources.push(self.function.special_operand(special));
         }
         self.adjust_space(mapping, &mut description, &machine);
         let may_contract = machine.record().flags & MI_FLAG_CONTRACT != 0;
         if may_contract && mapping.description.data_type.is_float() {
             description.modifiers.flags |= ModifierFlags::CONTRACT;
         }
-        new.source_type = description.source_type;
-        new.modifiers = description.modifiers;
-        Some(new)
+        self.new.source_type = description.source_type;
+        self.new.modifiers = description.modifiers;
+        true
     }
 
     /// Distinguishes the parameters of a kernel from those of calls and device functions, to which
@@ -408,64 +415,68 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a result and `sources` registers, of the type of the result's register.
-    fn read_plain(
-        &mut self,
-        instruction: MachineInstruction,
-        operation: Operation,
-        sources: usize,
-    ) -> Option<InstructionBuilder> {
+    /// Reads a result and `sources` registers, of the type of the result's register. Returns false if
+    /// the operands are others.
+    fn read_plain(&mut self, instruction: MachineInstruction, operation: Operation, sources: usize) -> bool {
         let records = self.snapshot.instruction(instruction).operand_records();
-        let (result, rest) = records.split_first()?;
+        let Some((result, rest)) = records.split_first() else {
+            return false;
+        };
         if rest.len() != sources || !is_register(result, true) || !rest.iter().all(|o| is_register(o, false))
         {
-            return None;
+            return false;
         }
-        let mut new = self.start(instruction, operation, self.type_of(result));
-        new.results.push(self.register(result));
-        new.sources
-            .extend(rest.iter().map(|record| self.register(record)));
-        Some(new)
+        self.start(instruction, operation, self.type_of(result));
+        self.new.results.push(self.register(result));
+        for record in rest {
+            self.new.sources.push(self.register(record));
+        }
+        true
     }
 
-    fn read_phi(&mut self, instruction: MachineInstruction) -> Option<InstructionBuilder> {
+    /// Reads a PHI. Returns false if its operands are not a result and pairs of a register and a block.
+    fn read_phi(&mut self, instruction: MachineInstruction) -> bool {
         let records = self.snapshot.instruction(instruction).operand_records();
-        let (result, rest) = records.split_first()?;
         let is_pair = |pair: &[OperandRecord]| matches!(pair, [value, block] if is_register(value, false) && block.kind == OperandKind::Block as u8);
+        let Some((result, rest)) = records.split_first() else {
+            return false;
+        };
         if !is_register(result, true) || !rest.chunks(2).all(is_pair) {
-            return None;
+            return false;
         }
-        let mut new = self.start(instruction, Operation::Phi, self.type_of(result));
-        new.results.push(self.register(result));
+        self.start(instruction, Operation::Phi, self.type_of(result));
+        self.new.results.push(self.register(result));
         for pair in rest.chunks_exact(2) {
-            new.sources.push(self.register(&pair[0]));
-            new.sources.push(Operand::target(Block::from_u32(pair[1].index)));
+            self.new.sources.push(self.register(&pair[0]));
+            self.new
+                .sources
+                .push(Operand::target(Block::from_u32(pair[1].index)));
         }
-        Some(new)
+        true
     }
 
-    /// Imports a debug instruction. Its registers are no uses, so all operands stay the machine's.
-    fn read_debug(&mut self, instruction: MachineInstruction) -> InstructionBuilder {
-        let mut new = self.start(instruction, Operation::Debug, DataType::None);
+    /// Reads a debug instruction. Its registers are no uses, so all operands stay the machine's.
+    fn read_debug(&mut self, instruction: MachineInstruction) {
+        self.start(instruction, Operation::Debug, DataType::None);
         let count = self.snapshot.instruction(instruction).operand_records().len();
         for number in 0..count {
-            new.sources.push(self.machine_operand(instruction, number));
+            let operand = self.machine_operand(instruction, number);
+            self.new.sources.push(operand);
         }
-        new
     }
 
-    fn read_opaque(&mut self, instruction: MachineInstruction, operation: Operation) -> InstructionBuilder {
-        let mut new = self.start(instruction, operation, DataType::None);
+    /// Reads an instruction of which Ori knows only which operands are results.
+    fn read_opaque(&mut self, instruction: MachineInstruction, operation: Operation) {
+        self.start(instruction, operation, DataType::None);
         let records = self.snapshot.instruction(instruction).operand_records();
         for (number, record) in records.iter().enumerate() {
             let operand = self.operand(instruction, number, record);
             if is_definition(record) {
-                new.results.push(operand);
+                self.new.results.push(operand);
             } else {
-                new.sources.push(operand);
+                self.new.sources.push(operand);
             }
         }
-        new
     }
 
     fn type_of(&self, record: &OperandRecord) -> DataType {
@@ -584,13 +595,14 @@ impl Importer<'_> {
             _ => return Err(ImportError::BlockEnd(block.index())),
         };
         self.check_edges(block, operands.iter().filter_map(|operand| operand.as_block()))?;
-        let mut new = match end.first() {
+        match end.first() {
             Some(&first) => self.start(first, operation, DataType::None),
-            None => InstructionBuilder::new(operation, DataType::None),
-        };
-        if end.is_empty() {
-            new.flags = InstructionFlags::empty();
+            None => {
+                self.new.start_again(operation, DataType::None);
+                self.new.flags = InstructionFlags::empty();
+            }
         }
+        let new = &mut self.new;
         new.origin_count = end.len() as u32;
         let attachments = |instruction: &MachineInstruction| {
             self.snapshot
@@ -602,7 +614,7 @@ impl Importer<'_> {
             new.flags |= InstructionFlags::ATTACHMENTS;
         }
         new.sources.extend(operands);
-        self.function.insert(Position::End(block), new);
+        self.function.insert_described(Position::End(block), new);
         Ok(())
     }
 
@@ -611,14 +623,16 @@ impl Importer<'_> {
         block: Block,
         instruction: MachineInstruction,
     ) -> Result<(), ImportError> {
-        let mut new = self.read_opaque(instruction, Operation::OpaqueTerminator);
+        self.read_opaque(instruction, Operation::OpaqueTerminator);
+        let new = &mut self.new;
         let next = Block::new(block.index() + 1);
         let names = |block: Block| new.sources.iter().any(|source| source.as_block() == Some(block));
         if self.snapshot.successors(block).any(|successor| successor == next) && !names(next) {
             new.sources.push(Operand::fall_through(next));
         }
-        self.check_edges(block, new.sources.iter().filter_map(|source| source.as_block()))?;
-        self.function.insert(Position::End(block), new);
+        let named = self.new.sources.iter().filter_map(|source| source.as_block());
+        self.check_edges(block, named)?;
+        self.function.insert_described(Position::End(block), &self.new);
         Ok(())
     }
 

@@ -16,15 +16,20 @@ pub(crate) struct Weights {
 impl Weights {
     /// Computes the weights of a function's registers.
     pub fn of(function: &Function) -> Self {
-        let mut weights = Self {
-            units: vec![0; function.register_limit()],
-        };
-        for register in function.registers() {
+        let mut weights = Self { units: Vec::new() };
+        weights.add_new(function);
+        weights
+    }
+
+    /// Computes the weights of the registers that were created since.
+    pub fn add_new(&mut self, function: &Function) {
+        let known = self.units.len();
+        self.units.resize(function.register_limit(), 0);
+        for register in function.registers().skip(known) {
             if is_data(function, register) && !is_operand(function, register) {
-                weights.units[register.index()] = units_of(function, register);
+                self.units[register.index()] = units_of(function, register);
             }
         }
-        weights
     }
 
     /// True if the register existed when the weights were computed.

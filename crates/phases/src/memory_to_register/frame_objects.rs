@@ -106,6 +106,7 @@ impl FrameObjects {
             objects: Self::default(),
             addresses: HashMap::new(),
             pending: Vec::new(),
+            accesses: Vec::new(),
         };
         tracer.find_roots();
         while let Some(register) = tracer.pending.pop() {
@@ -145,6 +146,8 @@ struct Tracer<'f> {
     objects: FrameObjects,
     addresses: HashMap<Register, Target>,
     pending: Vec<Register>,
+    /// The function's loads and stores, in the order of the layout.
+    accesses: Vec<Instruction>,
 }
 
 impl Tracer<'_> {
@@ -162,13 +165,17 @@ impl Tracer<'_> {
         self.objects.uses[object].obstacle.get_or_insert((obstacle, at));
     }
 
-    /// Finds the instructions that name objects.
+    /// Finds the instructions that name objects, and those that access memory.
     fn find_roots(&mut self) {
         let function = self.function;
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
-                if function.operation(instruction).is_debug() {
+                let operation = function.operation(instruction);
+                if operation.is_debug() {
                     continue;
+                }
+                if matches!(operation, Operation::Ld | Operation::St) {
+                    self.accesses.push(instruction);
                 }
                 for (number, source) in function.sources(instruction).iter().enumerate() {
                     if let Some(object) = self.frame_object(source) {
@@ -259,21 +266,17 @@ impl Tracer<'_> {
     /// Collects loads and stores with a known base, in the order of the layout.
     fn collect_accesses(&mut self) {
         let function = self.function;
-        for &block in function.blocks() {
-            for instruction in function.instructions(block) {
-                let Some(number) = base_number(function, instruction) else {
-                    continue;
-                };
-                let base = function.source(instruction, number);
-                let target = match base.as_register() {
-                    Some(register) => self.addresses.get(&register).copied(),
-                    None => self.frame_object(base).map(Target::start_of),
-                };
-                if let Some(target) = target {
-                    match self.access(instruction, number, target) {
-                        Ok(access) => self.objects.uses[target.object].accesses.push(access),
-                        Err(obstacle) => self.object_in(target.object, obstacle, instruction),
-                    }
+        for instruction in std::mem::take(&mut self.accesses) {
+            let number = base_number(function, instruction).expect("it is a load or a store");
+            let base = function.source(instruction, number);
+            let target = match base.as_register() {
+                Some(register) => self.addresses.get(&register).copied(),
+                None => self.frame_object(base).map(Target::start_of),
+            };
+            if let Some(target) = target {
+                match self.access(instruction, number, target) {
+                    Ok(access) => self.objects.uses[target.object].accesses.push(access),
+                    Err(obstacle) => self.object_in(target.object, obstacle, instruction),
                 }
             }
         }
