@@ -7,7 +7,7 @@ use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
 use crate::live::{LiveIntervals, LiveRangeCalc};
-use crate::options::{self, FunctionHash, Options, RolledLoops};
+use crate::options::{self, FunctionHash, Mode, Options, RolledLoops};
 use crate::ori::Function;
 use crate::ori::machine::from_machine;
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
@@ -96,7 +96,7 @@ extern "C" fn oriel_run_begin(
         true => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
         false => Some(false),
     };
-    let needs_hash = !is_late && (given.tuned.is_some() || wants_line(&given));
+    let needs_hash = !is_late && (given.tuned.is_some() || wants_hash(&given));
     let hash = needs_hash.then(|| host.function_hash());
     let (options, tuned) = match at_ssa {
         Some(earlier) => (earlier.options, None),
@@ -242,6 +242,12 @@ fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) 
 /// True if the report's line is requested.
 fn wants_line(options: &Options) -> bool {
     options.report.is_some() || capture::wants_compilation()
+}
+
+/// True if a line has the function's hash. With `-oriel=analyze` no options are applied to functions, and
+/// LLVM takes a tenth of the report's time to compute it.
+fn wants_hash(options: &Options) -> bool {
+    capture::wants_compilation() || options.report.is_some() && options.mode == Mode::Optimize
 }
 
 /// True if the code that LLVM receives is requested.

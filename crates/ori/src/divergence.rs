@@ -48,6 +48,7 @@ use super::modifiers::{AddressSpace, ModifierFlags, Ordering, SpecialRegister, V
 use super::operand::{Operand, OperandKind};
 use super::operation::Operation;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};
+use oriel_engine::graph::rows::Rows;
 use oriel_engine::graph::{ComponentSearch, Loop, Position, PostDominatorTree};
 use oriel_engine::snapshot::abi::{FunctionFlags, MemoryFlags, Stage};
 use std::cell::OnceCell;
@@ -234,6 +235,8 @@ struct Analysis<'a> {
     post_dominators: OnceCell<PostDominatorTree<Block>>,
     /// Computed at the first join or loop of divergent lanes.
     several_valued: OnceCell<EntitySet<Register>>,
+    /// Those of them that are live into each block, computed at the first join.
+    several_valued_into: OnceCell<Rows<Block, Register>>,
     found: Divergence,
     /// Registers that have become divergent and whose uses are still to be visited.
     pending: Vec<Register>,
@@ -256,6 +259,7 @@ impl<'a> Analysis<'a> {
             liveness,
             post_dominators: OnceCell::new(),
             several_valued: OnceCell::new(),
+            several_valued_into: OnceCell::new(),
             found: Divergence {
                 registers: EntitySet::with_capacity(function.register_limit()),
                 late_uses: HashSet::new(),
@@ -467,13 +471,15 @@ impl<'a> Analysis<'a> {
                 self.visit(phi);
             }
         }
-        for register in liveness.live_in(join) {
+        let all_into = self
+            .several_valued_into
+            .get_or_init(|| liveness.live_in_among(self.several_valued().iter()));
+        for &register in all_into.of(join) {
             let mut definitions = function.definitions(register);
-            if self.several_valued().contains(register)
-                && !self.found.registers.contains(register)
-                && definitions.any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
+            if definitions.any(|(definition, _)| function.block_of(definition).is_some_and(&is_on_way))
+                && self.found.registers.insert(register)
             {
-                self.mark(register);
+                self.pending.push(register);
             }
         }
     }

@@ -141,22 +141,29 @@ impl Liveness {
 
     /// Returns the registers live at the start of a block, ascending within each file.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        let rows = self.live_in.get_or_init(|| self.rows(Border::Start));
+        let rows = self
+            .live_in
+            .get_or_init(|| self.rows(Border::Start, self.files.keys()));
         rows.of(block).iter().copied()
     }
 
     /// Returns the registers live at the end of a block, ascending within each file.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
-        let rows = self.live_out.get_or_init(|| self.rows(Border::End));
+        let rows = self
+            .live_out
+            .get_or_init(|| self.rows(Border::End, self.files.keys()));
         rows.of(block).iter().copied()
     }
 
-    /// Returns the registers live at the given border of each block.
-    fn rows(&self, border: Border) -> Rows<Block, Register> {
+    /// Returns which of these registers are live at the start of each block.
+    pub(super) fn live_in_among(&self, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
+        self.rows(Border::Start, registers)
+    }
+
+    /// Returns which of these registers are live at the given border of each block.
+    fn rows(&self, border: Border, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
         let starts = &*self.intervals.indexes().block_starts();
-        let mut crossing: Vec<Register> = self
-            .files
-            .keys()
+        let mut crossing: Vec<Register> = registers
             .filter(|&register| crosses_border(&self.intervals, register))
             .collect();
         crossing.sort_by_key(|&register| self.files[register]);

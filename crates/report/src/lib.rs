@@ -96,7 +96,8 @@ pub struct FunctionReport<'a> {
     pub ptx_version: u32,
     /// `ssa` or `late`.
     pub stage: &'static str,
-    /// The hash by which `-oriel-tuned` finds the function; only at stage `ssa`.
+    /// The hash by which `-oriel-tuned` finds the function; only at stage `ssa`, and not with
+    /// `-oriel=analyze`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// Blocks before.
