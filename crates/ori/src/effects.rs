@@ -143,10 +143,10 @@ impl MemoryRule {
     }
 }
 
-/// Operations that wait for a phase of a barrier in memory. LLVM declares that the relaxed ones
-/// only read. A thread that has waited goes on to read what others wrote, so they count like the
-/// others.
-const WAITS: [&str; 2] = ["mbar_test_wait", "mbar_try_wait"];
+/// The beginnings of the names of opcodes that order more than LLVM declares. A relaxed wait for a phase
+/// of a barrier in memory only reads, but the thread goes on to read what others wrote. `EXIT` only
+/// accesses memory, but ends the thread, and what comes behind must not run.
+const ORDERING_OPCODES: [&str; 3] = ["mbar_test_wait", "mbar_try_wait", MachineOpcode::EXIT];
 
 /// Returns the effects of an instruction unknown to Ori, from LLVM's description of its opcode;
 /// `flags` holds what inline assembly declares.
@@ -181,8 +181,8 @@ pub fn unknown_effects(
     if !is_assembly && opcode.flags.intersects(OpcodeFlags::POSITION | OpcodeFlags::META) {
         return effects | E::SIDE_EFFECTS;
     }
-    let is_wait = WAITS.iter().any(|wait| opcode.name.starts_with(wait));
-    if effects.contains(E::SIDE_EFFECTS) || is_wait || operation == Operation::OpaqueTerminator {
+    let keeps_order = ORDERING_OPCODES.iter().any(|name| opcode.name.starts_with(name));
+    if effects.contains(E::SIDE_EFFECTS) || keeps_order || operation == Operation::OpaqueTerminator {
         effects |= E::SIDE_EFFECTS | E::READS | E::WRITES;
     }
     effects

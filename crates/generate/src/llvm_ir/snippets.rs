@@ -88,6 +88,7 @@ declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.uni.sync(i32, i1)
+declare void @llvm.nvvm.exit()
 
 ; Combines a word of each thread in a tree; the number of threads is a power of two.
 define internal i32 @reduce(i32 %value, i32 %thread, i32 %size) noinline convergent {

@@ -20,7 +20,12 @@ impl<W: Write> Writer<'_, W> {
         let condition = self.function.bodies[block].condition;
         let condition = || condition.expect("a block with several ways out has a condition");
         match &graph.terminators[block] {
-            Terminator::Return => self.line(format_args!("ret void")),
+            Terminator::Return => {
+                if self.has_snippets && self.random.percent(12) {
+                    self.exit()?;
+                }
+                self.line(format_args!("ret void"))
+            }
             Terminator::FallThrough => self.line(format_args!("br label %b{}", next())),
             Terminator::Jump(target) => self.line(format_args!("br label %b{target}")),
             Terminator::Branch { target, otherwise } => {
@@ -36,6 +41,21 @@ impl<W: Write> Writer<'_, W> {
             }
             Terminator::Switch(targets) => self.switch(block, targets, condition()),
         }
+    }
+
+    /// Ends the thread before the end of its last block. What follows would read far outside of memory.
+    fn exit(&mut self) -> io::Result<()> {
+        let (address, value) = (self.temporary(), self.temporary());
+        self.line(format_args!("call void @llvm.nvvm.exit()"))?;
+        self.line(format_args!(
+            "%t{address} = getelementptr i8, ptr addrspace(1) %own.out, i64 1099511627776"
+        ))?;
+        self.line(format_args!(
+            "%t{value} = load i32, ptr addrspace(1) %t{address}, align 4, !invariant.load !{{}}"
+        ))?;
+        self.line(format_args!(
+            "store i32 %t{value}, ptr addrspace(1) %own.out, align 4"
+        ))
     }
 
     /// Branches back as long as the count and the program's own condition allow.

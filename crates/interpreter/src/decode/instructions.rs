@@ -57,11 +57,18 @@ impl Compiler<'_> {
             Operation::Ret => self.emit_terminator(Step::Return),
             Operation::Exit => self.emit_terminator(Step::Exit),
             Operation::End => self.emit(Step::Unreachable),
+            Operation::Opaque if self.ends_thread() => self.emit(Step::Exit),
             Operation::InlineAsm | Operation::Opaque => self.compile_uninterpreted(operation)?,
             Operation::OpaqueTerminator => return Err(String::new()),
             _ => self.compile_computation(operation)?,
         }
         Ok(())
+    }
+
+    /// True for the end of the thread before other code.
+    fn ends_thread(&self) -> bool {
+        let opcode = self.function.machine_opcode(self.current);
+        opcode.is_some_and(|opcode| opcode.name == MachineOpcode::EXIT)
     }
 
     pub(super) fn emit_terminator(&mut self, step: Step) {

@@ -163,6 +163,10 @@ pub struct MachineOpcode {
 }
 
 impl MachineOpcode {
+    /// LLVM's name of the opcode that ends the thread. Before other code, LLVM does not count it as a
+    /// terminator.
+    pub const EXIT: &str = "EXIT";
+
     /// True if its mnemonic in PTX begins with `name`. LLVM gives a mnemonic only to opcodes without a proper
     /// name.
     pub fn has_ptx_name(&self, name: &str) -> bool {

@@ -99,7 +99,7 @@ impl Reading {
             "BRX_ITEM" => return Self::TableItem,
             "BRX_END" => return Self::TableEnd,
             "Return" => return Self::Return,
-            "EXIT" => return Self::Exit,
+            MachineOpcode::EXIT => return Self::Exit,
             _ => {}
         }
         let key = if mnemonic.is_empty() { name } else { mnemonic };
@@ -131,8 +131,8 @@ pub fn from_machine(snapshot: &Snapshot<'_>) -> Result<Function, ImportError> {
     Ok(importer.function)
 }
 
-/// The part of a function, as its reciprocal, that phases usually add at most. Without the room, the first
-/// instruction that they insert copies the function.
+/// Tables are made an eighth larger than the function, which is more than phases usually add. Without the
+/// room, the first instruction that they insert would move the table to a larger one.
 const ROOM_FOR_EDITS: usize = 8;
 
 struct Importer<'a> {

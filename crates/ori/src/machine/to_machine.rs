@@ -12,7 +12,7 @@ mod tests;
 
 use super::exporter::{ExportError, Exporter, Lowered, Records};
 use super::from_machine::Reading;
-use crate::function::{Function, Instruction, InstructionFlags};
+use crate::function::{Function, Instruction, InstructionFlags, MachineOpcode};
 use crate::operand::{Operand, OperandKind};
 use crate::operation::Operation;
 use crate::plan::Plan;
@@ -89,7 +89,7 @@ impl Exporter<'_> {
             Operation::Bra => self.export_branch(instruction, &sources, next)?,
             Operation::Brx => self.export_table(instruction, &sources)?,
             Operation::Ret => self.export_plain_end(instruction, "Return"),
-            Operation::Exit => self.export_plain_end(instruction, "EXIT"),
+            Operation::Exit => self.export_plain_end(instruction, MachineOpcode::EXIT),
             Operation::End => {}
             operation => self.export_opaque_end(instruction, operation, &sources, next)?,
         }
