@@ -69,8 +69,9 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
       const Value *Callee = Call->getCalledOperand()->stripPointerCasts();
       if (const auto *Assembly = dyn_cast<InlineAsm>(Callee)) {
         StringRef Text = Assembly->getAsmString();
-        // Which function it calls is not known.
-        if (Text.contains(Name) || Text.contains("call"))
+        // Which function it calls is not known, nor, where the text has
+        // variants, which of them LLVM prints.
+        if (Text.contains(Name) || Text.contains("call") || Text.contains("$("))
           return true;
       } else if (const auto *Called = dyn_cast<Function>(Callee)) {
         if (Called->isIntrinsic() && Called->getName().contains(Name))

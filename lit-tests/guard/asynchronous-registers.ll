@@ -5,6 +5,9 @@
 ; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-profile=ptxas -pass-remarks-missed=oriel %t/wgmma.ll -o %t/wgmma.ptx 2>&1 \
 ; RUN:   | FileCheck %t/wgmma.ll --check-prefix=REMARK
 ; RUN: FileCheck %t/wgmma.ll < %t/wgmma.ptx
+; LLVM prints one of the variants of a text.
+; RUN: sed 's/wgmma.mma_async/wgmma$(.mma_async$|.x$)/' %t/wgmma.ll > %t/variants.ll
+; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-profile=ptxas %t/variants.ll -o - | FileCheck %t/wgmma.ll
 ; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-enable-phases=SpeculativeHoistCommonInsts %t/wgmma.ll -o - | FileCheck %t/wgmma.ll
 ; RUN: %llc -mcpu=sm_100a -mattr=+ptx88 -oriel-profile=ptxas -pass-remarks-missed=oriel %t/tcgen05.ll -o %t/tcgen05.ptx 2>&1 \
 ; RUN:   | FileCheck %t/tcgen05.ll --check-prefix=REMARK

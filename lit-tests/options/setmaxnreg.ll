@@ -7,20 +7,21 @@
 
 ; RUN: sed 's/"nvvm.maxntid"="384"/& "nvvm.minctasm"="1"/' %s > %t.blocks.ll
 ; RUN: %llc -mcpu=sm_90a -mattr=+ptx86 -oriel-min-blocks=remove -pass-remarks-missed=oriel %t.blocks.ll -o %t.ptx 2> %t.kept
-; RUN: grep -c '^.minnctapersm 1' %t.ptx | FileCheck %s --check-prefix=FIVE
-; RUN: grep -c 'keeps .minnctapersm' %t.kept | FileCheck %s --check-prefix=FIVE
-; FIVE: 5
+; RUN: grep -c '^.minnctapersm 1' %t.ptx | FileCheck %s --check-prefix=SIX
+; RUN: grep -c 'keeps .minnctapersm' %t.kept | FileCheck %s --check-prefix=SIX
+; SIX: 6
 
 ; CHECK: .entry opcode(
 ; CHECK-NEXT: .entry assembly(
+; CHECK-NEXT: .entry assembly_with_variants(
 ; CHECK-NEXT: .entry calls(
 ; CHECK-NEXT: .entry calls_by_address(
 ; CHECK-NEXT: .entry assembly_that_calls(
 ; CHECK-NEXT: .entry others(
 ; CHECK-NEXT: .maxnreg 64
 ; CHECK-NOT: {{entry|maxnreg|minnctapersm}}
-; REMARK-COUNT-5: profile: not marked with .maxnreg: its warps exchange registers (setmaxnreg)
-; REMARK-COUNT-5: profile: not marked with .minnctapersm: its warps exchange registers (setmaxnreg)
+; REMARK-COUNT-6: profile: not marked with .maxnreg: its warps exchange registers (setmaxnreg)
+; REMARK-COUNT-6: profile: not marked with .minnctapersm: its warps exchange registers (setmaxnreg)
 ; REMARK-NOT: not marked
 
 target triple = "nvptx64-nvidia-cuda"
@@ -36,6 +37,11 @@ define ptx_kernel void @opcode() "nvvm.maxntid"="384" {
 
 define ptx_kernel void @assembly() "nvvm.maxntid"="384" {
   call void asm sideeffect "setmaxnreg.dec.sync.aligned.u32 40;", ""()
+  ret void
+}
+
+define ptx_kernel void @assembly_with_variants() "nvvm.maxntid"="384" {
+  call void asm sideeffect "setmax$(nreg$|reg$).dec.sync.aligned.u32 40;", ""()
   ret void
 }
 

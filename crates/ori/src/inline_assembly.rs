@@ -92,6 +92,12 @@ impl AssemblyGroup {
     }
 }
 
+/// True if the text of inline assembly may contain `name` in PTX. LLVM prints one of the variants
+/// between `$(` and `$)`, so that a name may be in parts here.
+pub(super) fn may_contain_in_ptx(text: &str, name: &str) -> bool {
+    text.contains(name) || text.contains("$(")
+}
+
 impl Function {
     /// True if the instruction is inline assembly. Inline assembly that branches ends a block.
     pub fn is_inline_assembly(&self, instruction: Instruction) -> bool {
@@ -118,11 +124,11 @@ impl Function {
         }
     }
 
-    /// True for inline assembly that contains `name`, and for an opcode that [has
+    /// True for inline assembly that [may contain](may_contain_in_ptx) `name`, and for an opcode that [has
     /// it](crate::MachineOpcode::has_ptx_name).
     pub fn has_ptx_name(&self, instruction: Instruction, name: &str) -> bool {
         if let Some(text) = self.assembly_text(instruction) {
-            return text.contains(name);
+            return may_contain_in_ptx(text, name);
         }
         let opcode = self.machine_opcode(instruction);
         opcode.is_some_and(|opcode| opcode.has_ptx_name(name))

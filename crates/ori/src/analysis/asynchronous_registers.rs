@@ -6,6 +6,7 @@
 //! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
 //! all others.
 
+use crate::inline_assembly::may_contain_in_ptx;
 use crate::{Function, Instruction, MachineOpcode, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
@@ -43,14 +44,17 @@ fn asynchronous_name(function: &Function, instruction: Instruction) -> Option<&'
     found.map(|(name, _)| name)
 }
 
-/// False if no instruction has an [asynchronous name](asynchronous_name); true tells nothing. A function
-/// has few opcodes and symbols.
+/// False if no instruction has an [asynchronous name](asynchronous_name). It may be true though none has
+/// one: this looks at the function's opcodes and symbols, among them the texts of inline assembly, which
+/// are fewer than its instructions.
 fn may_have_asynchronous_name(function: &Function) -> bool {
     ASYNCHRONOUS.iter().any(|&(name, prefix)| {
         let is_named = |opcode: &MachineOpcode| {
             opcode.has_ptx_name(name) || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
         };
-        function.symbol_names().any(|symbol| symbol.contains(name))
+        function
+            .symbol_names()
+            .any(|symbol| may_contain_in_ptx(symbol, name))
             || function.machine_opcodes().any(is_named)
     })
 }

@@ -66,8 +66,7 @@ impl Function {
         Some(&self.opcodes[opcode])
     }
 
-    /// Returns the machine opcodes of the function's instructions, each once, and of some that it no longer
-    /// has.
+    /// Returns the machine opcodes that the function's instructions had when it was imported, each once.
     pub fn machine_opcodes(&self) -> impl Iterator<Item = &MachineOpcode> {
         self.opcodes.values()
     }
