@@ -35,7 +35,8 @@ pub struct Liveness {
     layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
-    /// The file of each register.
+    /// The file of each register, by which the registers live at borders are sorted. They are sought only
+    /// when somebody asks, and then the function is not at hand.
     files: PrimaryMap<Register, RegisterFile>,
     live_in: OnceCell<Rows<Block, Register>>,
     live_out: OnceCell<Rows<Block, Register>>,
@@ -139,7 +140,8 @@ impl Liveness {
         self.intervals.is_live_out(register, self.layout_block(block))
     }
 
-    /// Returns the registers live at the start of a block, ascending within each file.
+    /// Returns the registers live at the start of a block, ascending within each file. The first call finds
+    /// them for all blocks.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self
             .live_in
@@ -147,7 +149,8 @@ impl Liveness {
         rows.of(block).iter().copied()
     }
 
-    /// Returns the registers live at the end of a block, ascending within each file.
+    /// Returns the registers live at the end of a block, ascending within each file. The first call finds
+    /// them for all blocks.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self
             .live_out

@@ -10,24 +10,84 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Access;
 use smallvec::SmallVec;
 
-/// Where the walk has met a register.
+/// Where the walk, which goes backward, has met a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Met {
     #[default]
     Nowhere,
-    /// Only in this block. Here its value is live, or it is not.
-    Within(Block, bool),
+    /// Only in this block, and its value is live here.
+    Live(Block),
+    /// Only in this block, and its value is not live here.
+    NotLive(Block),
     /// In another block, too, or it is live at the start of its only one.
     Across,
 }
 
-impl Met {
-    /// Tells whether the value is live here, unless the register is met outside `block`, too.
-    fn is_live_within(self, block: Block) -> Option<bool> {
-        match self {
-            Self::Nowhere => Some(false),
-            Self::Within(home, is_live) => (home == block).then_some(is_live),
-            Self::Across => None,
+/// The walk through a function.
+struct Walk<'a> {
+    snapshot: &'a Snapshot<'a>,
+    met: SecondaryMap<Register, Met>,
+    block: Block,
+    /// Units of the registers that are live across a border.
+    across: u32,
+    /// Units of the others that are live before the instruction behind. Those of a register that turned out
+    /// to be live across a border may still be among them.
+    within: u32,
+    /// Units of the others that an instruction reads, or defines, or that are live behind it.
+    at_instruction: u32,
+    /// The registers met as [`Met::Live`] in this block.
+    read_in_block: SmallVec<[Register; 64]>,
+}
+
+impl Walk<'_> {
+    fn units(&self, register: Register) -> u32 {
+        general_units(self.snapshot, register)
+    }
+
+    fn define(&mut self, register: Register) {
+        match self.met[register] {
+            Met::Across => return,
+            Met::Live(home) if home == self.block => self.within -= self.units(register),
+            // Nothing reads the value, but the instruction needs a register for it.
+            Met::NotLive(home) if home == self.block => self.at_instruction += self.units(register),
+            Met::Nowhere => self.at_instruction += self.units(register),
+            Met::Live(_) | Met::NotLive(_) => return self.cross(register),
+        }
+        self.met[register] = Met::NotLive(self.block);
+    }
+
+    fn read(&mut self, register: Register) {
+        match self.met[register] {
+            Met::Across => return,
+            Met::Live(home) if home == self.block => return,
+            Met::NotLive(home) if home == self.block => {}
+            Met::Nowhere => {}
+            Met::Live(_) | Met::NotLive(_) => return self.cross(register),
+        }
+        self.within += self.units(register);
+        self.at_instruction += self.units(register);
+        self.met[register] = Met::Live(self.block);
+        self.read_in_block.push(register);
+    }
+
+    /// Notes that a register is live across a border.
+    fn cross(&mut self, register: Register) {
+        if self.met[register] != Met::Across {
+            self.met[register] = Met::Across;
+            self.across += self.units(register);
+        }
+    }
+
+    fn begin_block(&mut self, block: Block) {
+        (self.block, self.within) = (block, 0);
+    }
+
+    /// Ends a block, at its start: what is live there crosses it.
+    fn end_block(&mut self) {
+        for register in std::mem::take(&mut self.read_in_block) {
+            if self.met[register] == Met::Live(self.block) {
+                self.cross(register);
+            }
         }
     }
 }
@@ -36,64 +96,44 @@ impl Met {
 pub(super) fn of(snapshot: &Snapshot<'_>) -> u32 {
     let mut list = Vec::new();
     let mut operands = Function::register_operands(snapshot, &mut list);
-    let mut met: SecondaryMap<Register, Met> = SecondaryMap::new();
-    met.resize(snapshot.register_count());
-    let (mut across, mut most_within) = (0, 0);
-    let mut read_in_block: SmallVec<[Register; 64]> = SmallVec::new();
+    let mut walk = Walk {
+        snapshot,
+        met: SecondaryMap::new(),
+        block: Block::new(0),
+        across: 0,
+        within: 0,
+        at_instruction: 0,
+        read_in_block: SmallVec::new(),
+    };
+    walk.met.resize(snapshot.register_count());
+    let mut most_within = 0;
     for block in snapshot.blocks().rev() {
         let start = snapshot.instruction_range(block).start;
         let before = operands.partition_point(|operand| operand.instruction().index() < start);
         let of_block = &operands[before..];
         operands = &operands[..before];
-        let mut within = 0;
+        walk.begin_block(block);
         for of_instruction in of_block
             .chunk_by(|one, other| one.instruction() == other.instruction())
             .rev()
         {
             // All results together with all that is read, though they may share registers.
-            let mut at_instruction = within;
-            for is_definition in [true, false] {
-                for operand in of_instruction {
-                    let is_by_phi = match operand.access() {
-                        Access::Define | Access::DefineEarly if is_definition => false,
-                        Access::Read | Access::ReadEarly if !is_definition => false,
-                        Access::ReadByPhi if !is_definition => true,
-                        _ => continue,
-                    };
-                    let register = operand.register();
-                    let of_register = &mut met[register];
-                    if *of_register == Met::Across {
-                        continue;
-                    }
-                    let is_live = of_register.is_live_within(block).filter(|_| !is_by_phi);
-                    if !is_definition && is_live == Some(true) {
-                        continue;
-                    }
-                    let units = general_units(snapshot, register);
-                    match is_live {
-                        Some(true) => within -= units,
-                        Some(false) => at_instruction += units,
-                        None => {
-                            across += units;
-                            *of_register = Met::Across;
-                            continue;
-                        }
-                    }
-                    *of_register = Met::Within(block, !is_definition);
-                    if !is_definition {
-                        read_in_block.push(register);
-                        within += units;
-                    }
+            walk.at_instruction = walk.within;
+            for operand in of_instruction {
+                if matches!(operand.access(), Access::Define | Access::DefineEarly) {
+                    walk.define(operand.register());
                 }
             }
-            most_within = most_within.max(at_instruction);
-        }
-        for register in read_in_block.drain(..) {
-            if met[register] == Met::Within(block, true) {
-                met[register] = Met::Across;
-                across += general_units(snapshot, register);
+            for operand in of_instruction {
+                match operand.access() {
+                    Access::Read | Access::ReadEarly => walk.read(operand.register()),
+                    Access::ReadByPhi => walk.cross(operand.register()),
+                    _ => {}
+                }
             }
+            most_within = most_within.max(walk.at_instruction);
         }
+        walk.end_block();
     }
-    across + most_within
+    walk.across + most_within
 }
