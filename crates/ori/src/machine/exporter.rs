@@ -19,6 +19,7 @@ use oriel_engine::snapshot::abi::{
     OperandRecord, RegisterFile as MachineFile, StringRecord,
 };
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// A function for which LLVM has no instructions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,8 @@ pub(super) fn is_same(
 pub(super) struct Exporter<'a> {
     pub(super) function: &'a Function,
     pub(super) snapshot: Snapshot<'a>,
-    readings: Vec<Reading>,
+    /// The interpretation of each opcode, once one is needed: most functions need a few.
+    readings: Vec<OnceCell<Reading>>,
     plan: Plan,
     /// The plan's number of each block.
     block_numbers: SecondaryMap<Block, PackedOption<Block>>,
@@ -119,7 +121,7 @@ impl<'a> Exporter<'a> {
         Self {
             function,
             snapshot: *snapshot,
-            readings: Reading::of_opcodes(snapshot),
+            readings: vec![OnceCell::new(); snapshot.arrays().opcodes.len()],
             plan,
             block_numbers,
             register_numbers: NumberMap::default(),
@@ -279,8 +281,9 @@ impl<'a> Exporter<'a> {
 /// Numbers of the plan's entities.
 impl Exporter<'_> {
     pub(super) fn reading(&self, instruction: MachineInstruction) -> Reading {
-        let record = &self.snapshot.arrays().instructions[instruction.index()];
-        self.readings[record.opcode as usize]
+        let arrays = self.snapshot.arrays();
+        let opcode = arrays.instructions[instruction.index()].opcode as usize;
+        *self.readings[opcode].get_or_init(|| Reading::of(&self.snapshot, &arrays.opcodes[opcode]))
     }
 
     /// True if `instruction` has this opcode, given by name or mnemonic.

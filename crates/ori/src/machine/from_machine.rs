@@ -20,7 +20,7 @@ use oriel_engine::entity::{
 };
 use oriel_engine::snapshot::abi::{
     Behavior, BlockFlags, ConstantKind, FrameFlags, MemoryFlags, MemoryOperandRecord, OpcodeFlags,
-    OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
+    OpcodeRecord, OperandFlags, OperandKind, OperandRecord, RegisterFile as MachineFile,
 };
 use oriel_engine::snapshot::{InstructionRef, Snapshot};
 use std::borrow::Cow;
@@ -63,20 +63,14 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// Returns the interpretation of each opcode of a snapshot.
-    pub(super) fn of_opcodes(snapshot: &Snapshot<'_>) -> Vec<Self> {
-        let opcodes = snapshot.arrays().opcodes;
-        opcodes
-            .iter()
-            .map(|record| {
-                let flags = OpcodeFlags::from_bits_truncate(record.flags);
-                Self::of_opcode(
-                    flags,
-                    &snapshot.string(record.name),
-                    &snapshot.string(record.mnemonic),
-                )
-            })
-            .collect()
+    /// Returns the interpretation of an opcode of a snapshot.
+    pub(super) fn of(snapshot: &Snapshot<'_>, record: &OpcodeRecord) -> Self {
+        let flags = OpcodeFlags::from_bits_truncate(record.flags);
+        Self::of_opcode(
+            flags,
+            &snapshot.string(record.name),
+            &snapshot.string(record.mnemonic),
+        )
     }
 
     fn of_opcode(flags: OpcodeFlags, name: &str, mnemonic: &str) -> Self {
@@ -184,7 +178,7 @@ impl<'a> Importer<'a> {
         function.symbols.reserve(arrays.symbols.len());
         Ok(Self {
             snapshot: *snapshot,
-            readings: Reading::of_opcodes(snapshot),
+            readings: Vec::with_capacity(arrays.opcodes.len()),
             function,
             symbols: vec![PackedOption::default(); arrays.symbols.len()],
             constants: Vec::with_capacity(arrays.constants.len()),
@@ -195,17 +189,21 @@ impl<'a> Importer<'a> {
 
     fn import_tables(&mut self) {
         let arrays = self.snapshot.arrays();
-        for (record, &reading) in arrays.opcodes.iter().zip(&self.readings) {
+        for record in arrays.opcodes {
+            let flags = OpcodeFlags::from_bits_truncate(record.flags);
+            let name = self.snapshot.string(record.name);
+            let mnemonic = self.snapshot.string(record.mnemonic);
+            let reading = Reading::of_opcode(flags, &name, &mnemonic);
             // A mapping has the name of its opcode already.
             let named = |name: Cow<'_, str>| match reading {
                 Reading::Mapped(mapping) if mapping.name() == name => Cow::Borrowed(mapping.name()),
                 _ => Cow::Owned(name.into_owned()),
             };
-            let mnemonic = self.snapshot.string(record.mnemonic);
+            self.readings.push(reading);
             self.function.opcodes.push(MachineOpcode {
-                name: named(self.snapshot.string(record.name)),
+                name: named(name),
                 mnemonic: (!mnemonic.is_empty()).then(|| named(mnemonic)),
-                flags: OpcodeFlags::from_bits_truncate(record.flags),
+                flags,
             });
         }
         let fixed = arrays.function.fixed_frame_objects as usize;
@@ -734,7 +732,6 @@ fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriel_engine::snapshot::abi::OpcodeRecord;
     use oriel_engine::snapshot::{OwnedSnapshot, sample};
 
     /// Removes the operands of an instruction.
