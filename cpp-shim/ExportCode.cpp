@@ -194,7 +194,9 @@ template <ExportScope Scope> bool CodeExporter::exportCode() {
         return false;
       InstructionPointers.push_back(&MI);
       if (Scope == ExportScope::Liveness)
-        Instructions.push_back({livenessOpcode(MI), 0, 0, 0, 0, 0});
+        // Made in place, since copying a record just written stalls on store
+        // forwarding.
+        Instructions.emplace_back().opcode = livenessOpcode(MI);
       else
         exportInstruction(MI);
     }
@@ -426,8 +428,7 @@ void CodeExporter::exportInstruction(const MachineInstr &MI) {
   if (LLVM_UNLIKELY(hasAttachments(MI)))
     Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
 
-  // Records are filled in place, since copying one just written stalls on store
-  // forwarding.
+  // These are made in place, too.
   Operands.resize_for_overwrite(FirstOperand + MI.getNumOperands());
   OrielOperand *Operand = Operands.data() + FirstOperand;
   for (const MachineOperand &MO : MI.operands()) {
