@@ -6,7 +6,7 @@
 //! | `operand_class.rs` | the role of machine operands in Ori; LLVM's numbers of modifiers |
 //! | `opcode_mapping.rs` | the table from LLVM's opcodes to Ori, used in both directions |
 //! | `patterns/` | its rows, by subject, from which the build generates the table |
-//! | `from_machine.rs` | snapshot to Ori |
+//! | `from_machine.rs` | snapshot to Ori: tables, blocks; beside it the opcodes, instructions and ends of blocks |
 //! | `to_machine.rs` | Ori to a plan: blocks, branches, edges |
 //! | `exporter.rs` | the plan while it is written: instructions and numbers |
 //! | `fit.rs` | the opcodes that can implement an instruction |
