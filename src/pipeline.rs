@@ -1,10 +1,15 @@
 //! The steps for one function at one stage.
 
+mod directives;
 mod messages;
+mod steps;
 
-use crate::live::pressure::{exceeds_in_a_block, excess_pressure, general_peak, may_exceed};
+pub use directives::Directives;
+pub(crate) use steps::find_pressure;
+
+use crate::live::pressure::excess_pressure;
 use crate::live::{LiveIntervals, LiveRangeCalc};
-use crate::options::{MinBlocks, Mode, Options, Phases, Printing, RolledLoops, Validation};
+use crate::options::{MinBlocks, Options, Phases, Printing, Validation};
 use crate::ori::analysis::{
     AsynchronousUses, asynchronous_register_user, asynchronous_registers, undefined_value_read,
 };
@@ -12,17 +17,16 @@ use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
-use crate::phases::{
-    Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics, may_have_unread_stores,
-};
+use crate::phases::{Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics};
 use crate::plan::Plan;
-use crate::report::occupancy::LaunchBounds;
-use crate::report::{may_want_min_blocks, takes_min_blocks, wants_min_blocks};
+use crate::report::wants_min_blocks;
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::{FunctionFlags, Stage};
+use crate::snapshot::abi::Stage;
 use crate::validate::{Subject, Validator};
+use directives::obstacle_to_shared_spills;
 use serde::Serialize;
 use std::borrow::Cow;
+use steps::Steps;
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -50,56 +54,6 @@ pub struct Work {
     pub is_changed: bool,
     /// The validator's result, if it ran: a proof, or its doubt.
     pub validation: Option<Result<(), String>>,
-}
-
-/// What the function's PTX tells ptxas besides its instructions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Directives {
-    /// True if the kernel gets the mark `.minnctapersm 1`.
-    pub sets_min_blocks: bool,
-    /// True if the kernel loses its number of blocks.
-    pub removes_min_blocks: bool,
-    /// The limit that `.maxnreg` sets.
-    pub max_registers: Option<u32>,
-    /// The loops that get the mark `.pragma "nounroll"`.
-    pub rolled_loops: RolledLoops,
-    /// True if the kernel gets the mark `.pragma "enable_smem_spilling"`, unless the host finds
-    /// something in its code that forbids it.
-    pub spills_to_shared: bool,
-}
-
-impl Directives {
-    /// Returns those for which the function's code does not matter. Limit and loops are set at the
-    /// first stage, so that the second knows the limit. The mark on spills is an instruction for
-    /// LLVM, which no phase should have to look at.
-    fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
-        if options.mode != Mode::Optimize {
-            return Self::default();
-        }
-        if snapshot.stage() == Stage::Late {
-            return Self {
-                spills_to_shared: options.spills_to_shared
-                    && snapshot.is_kernel()
-                    && obstacle_to_shared_spills(snapshot).is_none(),
-                ..Self::default()
-            };
-        }
-        let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
-        let bounds = LaunchBounds::of(snapshot);
-        // ptxas obeys `.maxnreg` even if the threads of a block do not fit with so many registers.
-        let most = || bounds.register_limit_of_ptxas(snapshot.function().sm);
-        Self {
-            removes_min_blocks: options.min_blocks() == MinBlocks::Remove
-                && snapshot.is_kernel()
-                && bounds.max_threads_per_block.is_some()
-                && bounds.min_blocks_per_sm.is_some(),
-            max_registers: options
-                .max_registers
-                .filter(|&limit| !has_limit && limit < most()),
-            rolled_loops: options.rolled_loops.clone(),
-            ..Self::default()
-        }
-    }
 }
 
 /// The result of running phases on a function outside LLVM.
@@ -257,86 +211,6 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
     })
 }
 
-/// The steps that options request for a function at a stage.
-#[derive(Clone, Debug)]
-struct Steps {
-    warns_of_uninitialized: bool,
-    warns_of_unread_stores: bool,
-    optimizes: bool,
-    may_set_min_blocks: bool,
-    writes_dot: bool,
-    /// The phases to run.
-    phases: Vec<&'static Phase>,
-    /// True if the profile leaves the function alone.
-    is_left_alone: bool,
-    /// The snapshot's intervals, if that decision needed them.
-    intervals: Option<LiveIntervals>,
-}
-
-impl Steps {
-    fn of(snapshot: &Snapshot<'_>, options: &Options, is_left_alone: Option<bool>) -> Self {
-        let stage = snapshot.stage();
-        let in_analysis = options.mode == Mode::Analyze;
-        let in_optimization = options.mode == Mode::Optimize;
-        let mut phases: Vec<_> = options.phases_at(stage, snapshot.function().sm).collect();
-        let decides = in_optimization && options.phases == Phases::Profile;
-        let (is_left_alone, intervals) = match is_left_alone {
-            None if decides => {
-                let (has_pressure, intervals) = find_pressure(snapshot, options.least_pressure(snapshot));
-                (!has_pressure, intervals)
-            }
-            known => (decides && known == Some(true), None),
-        };
-        if is_left_alone {
-            phases = options
-                .phases_besides_profile(stage, snapshot.function().sm)
-                .collect();
-        }
-        Self {
-            warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),
-            warns_of_unread_stores: stage == Stage::Ssa
-                && options.warn_unread_stores.unwrap_or(in_analysis)
-                && may_have_unread_stores(snapshot),
-            optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
-            may_set_min_blocks: stage == Stage::Late
-                && match options.min_blocks() {
-                    MinBlocks::Off | MinBlocks::Remove => false,
-                    MinBlocks::WhereNeeded => may_want_min_blocks(snapshot),
-                    MinBlocks::Always => takes_min_blocks(snapshot),
-                },
-            writes_dot: options.dot_directory.is_some(),
-            phases,
-            is_left_alone,
-            intervals,
-        }
-    }
-
-    /// True if a step needs the function in Ori.
-    fn need_function(&self) -> bool {
-        self.warns_of_uninitialized
-            || self.warns_of_unread_stores
-            || self.optimizes
-            || self.may_set_min_blocks
-            || self.writes_dot
-    }
-
-    /// Returns warnings about the original function, and the snapshot's intervals if they needed
-    /// them.
-    fn analyze(&self, function: &Function, snapshot: &Snapshot<'_>) -> (Vec<String>, Option<LiveIntervals>) {
-        let intervals = self
-            .warns_of_uninitialized
-            .then(|| LiveRangeCalc::shared(|engine| engine.analyze(snapshot)));
-        let uninitialized = intervals
-            .as_ref()
-            .map(|intervals| messages::uninitialized_warning(function, intervals));
-        let unread_stores = self
-            .warns_of_unread_stores
-            .then(|| messages::unread_stores_warning(function, snapshot));
-        let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
-        (warnings.collect(), intervals)
-    }
-}
-
 /// Converts a function to Ori.
 fn import(snapshot: &Snapshot<'_>) -> Result<Function, PipelineError> {
     from_machine(snapshot).map_err(PipelineError::Unsupported)
@@ -355,20 +229,6 @@ enum Change {
     None,
     /// LLVM gets the function in Ori.
     Kept,
-}
-
-/// Tells whether at least this many 32-bit data registers are live at once. Returns also the snapshot's
-/// intervals, if it took them to find out.
-pub(crate) fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
-    let most = least.checked_sub(1);
-    match most.filter(|&most| !exceeds_in_a_block(snapshot, most)) {
-        None => (true, None),
-        Some(most) if may_exceed(snapshot, most) => {
-            let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
-            (general_peak(&intervals, snapshot) > most, Some(intervals))
-        }
-        Some(_) => (false, None),
-    }
 }
 
 /// Returns the liveness of a function as it was imported, if one of these phases needs no more than
@@ -526,26 +386,6 @@ fn worsening(
         },
     };
     after.worse_than(before)
-}
-
-/// Returns what, besides its code, keeps ptxas from spilling a kernel's registers to shared memory.
-fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
-    let function = snapshot.function();
-    let knows_mark = match function.ptx_version {
-        // LLVM's default is the first version for the GPU.
-        0 => function.sm >= 120,
-        version => version >= 87,
-    };
-    if !knows_mark {
-        Some("PTX 8.7 or newer is needed (ptx87)")
-    } else if function.max_threads[0] == 0 && function.required_threads[0] == 0 {
-        // ptxas would reserve what the largest block needs.
-        Some("the kernel has no block size (.maxntid or .reqntid)")
-    } else if snapshot.flags().contains(FunctionFlags::FOR_DEBUGGER) {
-        Some("it is compiled for a debugger")
-    } else {
-        None
-    }
 }
 
 /// Runs the phases on a function, and measures their effects if requested. Returns whether one

@@ -1,0 +1,110 @@
+//! What there is to do for a function at a stage.
+
+use super::messages;
+use crate::live::pressure::{exceeds_in_a_block, general_peak, may_exceed};
+use crate::live::{LiveIntervals, LiveRangeCalc};
+use crate::options::{MinBlocks, Mode, Options, Phases};
+use crate::ori::Function;
+use crate::phases::may_have_unread_stores;
+use crate::phases::registry::Phase;
+use crate::report::{may_want_min_blocks, takes_min_blocks};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
+
+/// The steps that options request for a function at a stage.
+#[derive(Clone, Debug)]
+pub(super) struct Steps {
+    pub(super) warns_of_uninitialized: bool,
+    pub(super) warns_of_unread_stores: bool,
+    pub(super) optimizes: bool,
+    pub(super) may_set_min_blocks: bool,
+    pub(super) writes_dot: bool,
+    /// The phases to run.
+    pub(super) phases: Vec<&'static Phase>,
+    /// True if the profile leaves the function alone.
+    pub(super) is_left_alone: bool,
+    /// The snapshot's intervals, if that decision needed them.
+    pub(super) intervals: Option<LiveIntervals>,
+}
+
+impl Steps {
+    pub(super) fn of(snapshot: &Snapshot<'_>, options: &Options, is_left_alone: Option<bool>) -> Self {
+        let stage = snapshot.stage();
+        let in_analysis = options.mode == Mode::Analyze;
+        let in_optimization = options.mode == Mode::Optimize;
+        let mut phases: Vec<_> = options.phases_at(stage, snapshot.function().sm).collect();
+        let decides = in_optimization && options.phases == Phases::Profile;
+        let (is_left_alone, intervals) = match is_left_alone {
+            None if decides => {
+                let (has_pressure, intervals) = find_pressure(snapshot, options.least_pressure(snapshot));
+                (!has_pressure, intervals)
+            }
+            known => (decides && known == Some(true), None),
+        };
+        if is_left_alone {
+            phases = options
+                .phases_besides_profile(stage, snapshot.function().sm)
+                .collect();
+        }
+        Self {
+            warns_of_uninitialized: stage == Stage::Late && options.warn_uninitialized.unwrap_or(in_analysis),
+            warns_of_unread_stores: stage == Stage::Ssa
+                && options.warn_unread_stores.unwrap_or(in_analysis)
+                && may_have_unread_stores(snapshot),
+            optimizes: in_optimization && (options.phases == Phases::None || !phases.is_empty()),
+            may_set_min_blocks: stage == Stage::Late
+                && match options.min_blocks() {
+                    MinBlocks::Off | MinBlocks::Remove => false,
+                    MinBlocks::WhereNeeded => may_want_min_blocks(snapshot),
+                    MinBlocks::Always => takes_min_blocks(snapshot),
+                },
+            writes_dot: options.dot_directory.is_some(),
+            phases,
+            is_left_alone,
+            intervals,
+        }
+    }
+
+    /// True if a step needs the function in Ori.
+    pub(super) fn need_function(&self) -> bool {
+        self.warns_of_uninitialized
+            || self.warns_of_unread_stores
+            || self.optimizes
+            || self.may_set_min_blocks
+            || self.writes_dot
+    }
+
+    /// Returns warnings about the original function, and the snapshot's intervals if they needed
+    /// them.
+    pub(super) fn analyze(
+        &self,
+        function: &Function,
+        snapshot: &Snapshot<'_>,
+    ) -> (Vec<String>, Option<LiveIntervals>) {
+        let intervals = self
+            .warns_of_uninitialized
+            .then(|| LiveRangeCalc::shared(|engine| engine.analyze(snapshot)));
+        let uninitialized = intervals
+            .as_ref()
+            .map(|intervals| messages::uninitialized_warning(function, intervals));
+        let unread_stores = self
+            .warns_of_unread_stores
+            .then(|| messages::unread_stores_warning(function, snapshot));
+        let warnings = [uninitialized, unread_stores].into_iter().flatten().flatten();
+        (warnings.collect(), intervals)
+    }
+}
+
+/// Tells whether at least this many 32-bit data registers are live at once. Returns also the snapshot's
+/// intervals, if it took them to find out.
+pub(crate) fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
+    let most = least.checked_sub(1);
+    match most.filter(|&most| !exceeds_in_a_block(snapshot, most)) {
+        None => (true, None),
+        Some(most) if may_exceed(snapshot, most) => {
+            let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+            (general_peak(&intervals, snapshot) > most, Some(intervals))
+        }
+        Some(_) => (false, None),
+    }
+}
