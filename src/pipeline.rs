@@ -2,10 +2,9 @@
 
 mod directives;
 mod messages;
-mod steps;
+pub(crate) mod steps;
 
 pub use directives::Directives;
-pub(crate) use steps::find_pressure;
 
 use crate::live::pressure::excess_pressure;
 use crate::live::{LiveIntervals, LiveRangeCalc};
