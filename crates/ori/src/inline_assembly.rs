@@ -124,7 +124,7 @@ impl Function {
         }
     }
 
-    /// True for inline assembly that [may contain](may_contain_in_ptx) `name`, and for an opcode that [has
+    /// True for inline assembly that may contain `name` in PTX, and for an opcode that [has
     /// it](crate::MachineOpcode::has_ptx_name).
     pub fn has_ptx_name(&self, instruction: Instruction, name: &str) -> bool {
         if let Some(text) = self.assembly_text(instruction) {
