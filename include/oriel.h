@@ -321,7 +321,8 @@ typedef struct OrielHostFunction {
   uint32_t (*register_units)(void *context, uint32_t reg);
   /** The blocks that control may go to at the end of a block. */
   const uint32_t *(*successors)(void *context, uint32_t block, size_t *count);
-  /** How many instructions a block has, those for debuggers left out. */
+  /** How many instructions a block has, those for debuggers left out. All
+      blocks and their instructions together are less than 2^28 - 1. */
   uint32_t (*instruction_count)(void *context, uint32_t block);
   /** The register operands of an instruction. */
   const OrielHostOperand *(*operands)(void *context, uint32_t block,

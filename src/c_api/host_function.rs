@@ -54,6 +54,9 @@ unsafe fn lent<'a, T>(callback: impl FnOnce(*mut usize) -> *const T) -> &'a [T] 
 /// The most registers and blocks of a host's function: more is no count, but a mistake.
 const MOST: u32 = 1 << 24;
 
+/// The most instructions and blocks together: each has 16 slot indexes of 32 bits.
+const MOST_ENTRIES: u32 = (1 << 28) - 2;
+
 /// The most units that all registers together take: sums are computed with a sign.
 const MOST_UNITS: u32 = i32::MAX as u32;
 
@@ -78,6 +81,7 @@ impl OrielHostFunction {
         let mut listed = ListedFunction::new(self.register_count as usize);
         let mut units = Vec::with_capacity(self.register_count as usize);
         let mut left = MOST_UNITS;
+        let mut entries_left = MOST_ENTRIES - self.block_count;
         for register in 0..self.register_count {
             // SAFETY: the caller vouches for the callbacks, here and below.
             let of_register = match unsafe { register_units(self.context, register) } {
@@ -111,7 +115,14 @@ impl OrielHostFunction {
             }
             listed.begin_block(targets.iter().map(|&target| Block::from_u32(target)));
             // SAFETY: see above.
-            for instruction in 0..unsafe { instruction_count(self.context, block) } {
+            let count = unsafe { instruction_count(self.context, block) };
+            entries_left = entries_left.checked_sub(count).ok_or_else(|| {
+                let problem = format!(
+                    "gives block {block} {count} instructions, with which all blocks have more than {MOST_ENTRIES}, themselves counted"
+                );
+                Failure::argument("instruction_count", &problem)
+            })?;
+            for instruction in 0..count {
                 listed.begin_instruction();
                 // SAFETY: see above.
                 let operands = unsafe { lent(|count| operands(self.context, block, instruction, count)) };

@@ -346,6 +346,8 @@ struct HostLoop {
     units: [u32; 4],
     successors: Vec<Vec<u32>>,
     operands: Vec<Vec<Vec<OrielHostOperand>>>,
+    /// What the first block has besides its own instructions, as the host says.
+    more_instructions: u32,
 }
 
 impl HostLoop {
@@ -365,6 +367,7 @@ impl HostLoop {
             units: [1, 1, 1, 0],
             successors: vec![vec![1], vec![1, 2], vec![]],
             operands: vec![vec![vec![operand(0, 1, 0)]], block, vec![]],
+            more_instructions: 0,
         }
     }
 
@@ -383,7 +386,9 @@ impl HostLoop {
         }
         unsafe extern "C" fn instruction_count(host: *mut c_void, block: u32) -> u32 {
             // SAFETY: the context is the function below.
-            unsafe { (&(*host.cast::<HostLoop>()).operands)[block as usize].len() as u32 }
+            let host = unsafe { &*host.cast::<HostLoop>() };
+            let more = if block == 0 { host.more_instructions } else { 0 };
+            host.operands[block as usize].len() as u32 + more
         }
         unsafe extern "C" fn operands(
             host: *mut c_void,
@@ -439,7 +444,7 @@ fn what_a_host_says_is_checked() {
         change(&mut host);
         host.intervals().expect_err("it is refused")
     };
-    let cases: [(Change, &str); 6] = [
+    let cases: [(Change, &str); 7] = [
         (
             |host| host.successors[0][0] = 3,
             "names block 3 of 3 after block 0",
@@ -460,6 +465,10 @@ fn what_a_host_says_is_checked() {
         (
             |host| host.units[1] = i32::MAX as u32,
             "gives register 1 2147483647 units, with which all have more than 2147483647",
+        ),
+        (
+            |host| host.more_instructions = (1 << 28) - 5,
+            "gives block 0 268435452 instructions, with which all blocks have more than 268435454",
         ),
     ];
     for (change, expected) in cases {
