@@ -52,6 +52,9 @@ static bool mayUse(const Function &F, const GlobalVariable &Variable) {
 static StringRef obstacleIn(StringRef Text, const Function &F) {
   if (Text.contains("call"))
     return "its inline assembly may call functions";
+  // Which of the variants of a text LLVM prints is not known here.
+  if (Text.contains("$("))
+    return "its inline assembly has variants";
   if (Text.contains("smem_size"))
     return "its inline assembly reads the size of shared memory";
   for (const GlobalVariable &Variable : F.getParent()->globals())

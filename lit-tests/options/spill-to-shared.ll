@@ -30,6 +30,7 @@
 ; REMARK-DAG: not spilled to shared memory: its inline assembly may call functions
 ; REMARK-DAG: not spilled to shared memory: its inline assembly names dynamic shared memory
 ; REMARK-DAG: not spilled to shared memory: its inline assembly reads the size of shared memory
+; REMARK-DAG: not spilled to shared memory: its inline assembly has variants
 
 ; RUN: %llc -mattr=+ptx86 -oriel-spill-to-shared=on -pass-remarks-missed=oriel %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=OLD
 ; OLD: not spilled to shared memory: PTX 8.7 or newer is needed (ptx87)
@@ -102,6 +103,11 @@ define ptx_kernel void @assembly_name() "nvvm.maxntid"="256" {
 
 define ptx_kernel void @assembly_size() "nvvm.maxntid"="256" {
   call void asm sideeffect "{ .reg .b32 t; mov.u32 t, %total_smem_size; }", ""()
+  ret void
+}
+
+define ptx_kernel void @assembly_variants() "nvvm.maxntid"="256" {
+  call void asm sideeffect "{ .reg .b32 t; mov.u32 t, %total_$(smem_size$|other$); }", ""()
   ret void
 }
 

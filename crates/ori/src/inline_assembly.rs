@@ -18,6 +18,7 @@ use super::operation::Operation;
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::OpcodeFlags;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The text and the word for the whole come before the groups.
@@ -92,10 +93,36 @@ impl AssemblyGroup {
     }
 }
 
-/// True if the text of inline assembly may contain `name` in PTX. LLVM prints one of the variants
-/// between `$(` and `$)`, so that a name may be in parts here.
-pub(super) fn may_contain_in_ptx(text: &str, name: &str) -> bool {
-    text.contains(name) || text.contains("$(")
+/// Returns the text of inline assembly as LLVM prints it, but for its operands: of the variants
+/// `$(one$|other$)`, in which a name may be in parts, NVPTX has the first.
+pub(super) fn printed_text(text: &str) -> Cow<'_, str> {
+    if !text.contains("$(") {
+        return Cow::Borrowed(text);
+    }
+    let mut printed = String::with_capacity(text.len());
+    // The number of the variant that the rest belongs to, if it belongs to one.
+    let mut variant: Option<u32> = None;
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('$') {
+        let is_printed = |variant: Option<u32>| variant.is_none_or(|number| number == 0);
+        if is_printed(variant) {
+            printed.push_str(before);
+        }
+        let mark = behind.chars().next();
+        rest = &behind[mark.map_or(0, char::len_utf8)..];
+        match (mark, variant) {
+            (Some('('), None) => variant = Some(0),
+            (Some('|'), Some(number)) => variant = Some(number + 1),
+            (Some(')'), Some(_)) => variant = None,
+            (mark, _) if is_printed(variant) => {
+                printed.push('$');
+                printed.extend(mark);
+            }
+            _ => {}
+        }
+    }
+    printed.push_str(rest);
+    Cow::Owned(printed)
 }
 
 impl Function {
@@ -124,11 +151,11 @@ impl Function {
         }
     }
 
-    /// True for inline assembly that may contain `name` in PTX, and for an opcode that [has
+    /// True for inline assembly that contains `name` as LLVM prints it, and for an opcode that [has
     /// it](crate::MachineOpcode::has_ptx_name).
     pub fn has_ptx_name(&self, instruction: Instruction, name: &str) -> bool {
         if let Some(text) = self.assembly_text(instruction) {
-            return may_contain_in_ptx(text, name);
+            return printed_text(text).contains(name);
         }
         let opcode = self.machine_opcode(instruction);
         opcode.is_some_and(|opcode| opcode.has_ptx_name(name))
@@ -291,6 +318,18 @@ mod tests {
         );
         assert!(!function.may_write_early(instruction, Register::from_u32(1)));
         assert_eq!(function.verify(), []);
+    }
+
+    #[test]
+    fn of_variants_the_first_is_printed() {
+        for (text, printed) in [
+            ("mov.u32 $0, $$1;", "mov.u32 $0, $$1;"),
+            ("a$(b$0$|c$$d$)e$(f$)g", "ab$0efg"),
+            ("wgmma$(.mma_async$|.x$).sync", "wgmma.mma_async.sync"),
+            ("$(|$|$(é$)x$|y$)$", "|x$|y$)$"),
+        ] {
+            assert_eq!(printed_text(text), printed, "{text}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
 //! all others.
 
-use crate::inline_assembly::may_contain_in_ptx;
+use crate::inline_assembly::printed_text;
 use crate::{Function, Instruction, MachineOpcode, Operand, Operation};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
@@ -54,7 +54,7 @@ fn may_have_asynchronous_name(function: &Function) -> bool {
         };
         function
             .symbol_names()
-            .any(|symbol| may_contain_in_ptx(symbol, name))
+            .any(|symbol| printed_text(symbol).contains(name))
             || function.machine_opcodes().any(is_named)
     })
 }
