@@ -36,6 +36,11 @@
 ; CHANGED: tuned: the code is no longer what {{.*}}.tuned was made for; run oriel tune again
 ; CHANGED-NOT: {{nounroll|maxnreg}}
 
+; Analysis changes nothing, whatever the file says. Empty lines say nothing.
+; RUN: echo >> %t.tuned
+; RUN: %llc -oriel=analyze -oriel-tuned=%t.tuned -pass-remarks=oriel %s -o - 2>&1 | FileCheck %s --check-prefix=ANALYZED
+; ANALYZED-NOT: {{tuned|nounroll|maxnreg}}
+
 ; Another compute capability has its own best.
 ; RUN: %llc -mcpu=sm_90 -oriel-tuned=%t.tuned %s -o - | FileCheck %s --check-prefix=OTHER
 ; OTHER-NOT: {{nounroll|maxnreg}}

@@ -96,8 +96,7 @@ extern "C" fn oriel_run_begin(
         true => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
         false => Some(false),
     };
-    let needs_hash = !is_late && (given.tuned.is_some() || wants_hash(&given));
-    let hash = needs_hash.then(|| host.function_hash());
+    let hash = (!is_late && wants_hash(&given)).then(|| host.function_hash());
     let (options, tuned) = match at_ssa {
         Some(earlier) => (earlier.options, None),
         None => own_options(&view, &given, hash),
@@ -173,7 +172,8 @@ fn own_options(
     given: &Arc<Options>,
     hash: Option<FunctionHash>,
 ) -> (Arc<Options>, Option<Remark>) {
-    let (Some(tuned), Some(hash)) = (&given.tuned, hash) else {
+    let tuned = given.tuned.as_ref().filter(|_| given.mode == Mode::Optimize);
+    let (Some(tuned), Some(hash)) = (tuned, hash) else {
         return (given.clone(), None);
     };
     let remark = |kind, name, message| Remark {
@@ -244,10 +244,11 @@ fn wants_line(options: &Options) -> bool {
     options.report.is_some() || capture::wants_compilation()
 }
 
-/// True if a line has the function's hash. With `-oriel=analyze` no options are applied to functions, and
-/// LLVM takes a tenth of the report's time to compute it.
+/// True if the function's hash is needed. With `-oriel=analyze` no function gets options of its own, and
+/// LLVM takes a tenth of the report's time to compute the hash.
 fn wants_hash(options: &Options) -> bool {
-    capture::wants_compilation() || options.report.is_some() && options.mode == Mode::Optimize
+    let is_used = options.tuned.is_some() || options.report.is_some();
+    capture::wants_compilation() || options.mode == Mode::Optimize && is_used
 }
 
 /// True if the code that LLVM receives is requested.
@@ -346,15 +347,19 @@ extern "C" fn oriel_run_end(
 ) {
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
     let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
+    let mut problems = Vec::new();
     if wants_line(&run.options)
         && let Ok(Err(message)) | Err(message) = guarded(|| write_line(&run, &view, outcome, &text))
     {
-        problem.send(&message);
+        problems.push(message);
     }
     if wants_code(&run.options)
         && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &view, &text))
     {
-        problem.send(&message);
+        problems.push(message);
+    }
+    if !problems.is_empty() {
+        problem.send(&problems.join("; "));
     }
 }
 

@@ -82,7 +82,11 @@ impl TunedFunctions {
     pub fn load(path: &Path, base: &Options) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut functions = BTreeMap::new();
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
             let function = read_line(line, base)
                 .map_err(|problem| format!("{}:{}: {problem}", path.display(), number + 1))?;
             functions.insert((function.sm, function.hash), function);
