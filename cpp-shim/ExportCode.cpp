@@ -428,7 +428,7 @@ void CodeExporter::exportInstruction(const MachineInstr &MI) {
   if (LLVM_UNLIKELY(hasAttachments(MI)))
     Instruction.behavior |= ORIEL_BEHAVIOR_ATTACHMENTS;
 
-  // These are made in place, too.
+  // Records are made in place, as in exportCode().
   Operands.resize_for_overwrite(FirstOperand + MI.getNumOperands());
   OrielOperand *Operand = Operands.data() + FirstOperand;
   for (const MachineOperand &MO : MI.operands()) {

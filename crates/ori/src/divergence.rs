@@ -235,7 +235,7 @@ struct Analysis<'a> {
     post_dominators: OnceCell<PostDominatorTree<Block>>,
     /// Computed at the first join or loop of divergent lanes.
     several_valued: OnceCell<EntitySet<Register>>,
-    /// Those of them that are live into each block, computed at the first join.
+    /// The registers with several values that are live into each block, computed at the first join.
     several_valued_into: OnceCell<Rows<Block, Register>>,
     found: Divergence,
     /// Registers that have become divergent and whose uses are still to be visited.

@@ -29,11 +29,11 @@ pub enum Position {
 impl Function {
     /// Inserts an instruction.
     pub fn insert(&mut self, position: Position, new: InstructionBuilder) -> Instruction {
-        self.insert_described(position, &new)
+        self.insert_from(position, &new)
     }
 
-    /// As [`Function::insert`], where the description serves again.
-    pub(crate) fn insert_described(&mut self, position: Position, new: &InstructionBuilder) -> Instruction {
+    /// As [`Function::insert`], where the caller uses the builder again.
+    pub(crate) fn insert_from(&mut self, position: Position, new: &InstructionBuilder) -> Instruction {
         let instruction = self.create(new);
         self.link(position, instruction);
         instruction

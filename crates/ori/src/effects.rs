@@ -144,8 +144,8 @@ impl MemoryRule {
 }
 
 /// The beginnings of the names of opcodes that order more than LLVM declares. A relaxed wait for a phase
-/// of a barrier in memory only reads, but the thread goes on to read what others wrote. `EXIT` only
-/// accesses memory, but ends the thread, and what comes behind must not run.
+/// of a barrier in memory only reads, but the thread goes on to read what others wrote. To LLVM,
+/// `EXIT` only accesses memory, but it ends the thread, and what comes behind must not run.
 const ORDERING_OPCODES: [&str; 3] = ["mbar_test_wait", "mbar_try_wait", MachineOpcode::EXIT];
 
 /// Returns the effects of an instruction unknown to Ori, from LLVM's description of its opcode;

@@ -158,7 +158,7 @@ impl Liveness {
         rows.of(block).iter().copied()
     }
 
-    /// Returns which of these registers are live at the start of each block.
+    /// Returns which of these registers are live at the start of each block, ascending within each file.
     pub(super) fn live_in_among(&self, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
         self.rows(Border::Start, registers)
     }

@@ -21,7 +21,8 @@ impl Weights {
         weights
     }
 
-    /// Computes the weights of the registers that were created since.
+    /// Adds the weights of the registers that were created since the others were computed. Those stay right
+    /// as long as definitions are only removed, copied or moved.
     pub fn add_new(&mut self, function: &Function) {
         let known = self.units.len();
         self.units.resize(function.register_limit(), 0);

@@ -81,7 +81,7 @@ impl Importer<'_> {
             new.flags |= InstructionFlags::ATTACHMENTS;
         }
         new.sources.extend(operands);
-        self.function.insert_described(Position::End(block), new);
+        self.function.insert_from(Position::End(block), new);
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl Importer<'_> {
         }
         let named = self.new.sources.iter().filter_map(|source| source.as_block());
         self.check_edges(block, named)?;
-        self.function.insert_described(Position::End(block), &self.new);
+        self.function.insert_from(Position::End(block), &self.new);
         Ok(())
     }
 

@@ -29,7 +29,7 @@ impl Importer<'_> {
         instruction: MachineInstruction,
         is_last: bool,
     ) {
-        let is_read = match self.reading(instruction) {
+        let is_understood = match self.reading(instruction) {
             Reading::Mapped(mapping) => self.read_mapped(instruction, mapping),
             Reading::Copy => self.read_plain(instruction, Operation::Copy, 1),
             Reading::ImplicitDef => self.read_plain(instruction, Operation::ImplicitDef, 0),
@@ -48,10 +48,10 @@ impl Importer<'_> {
             }
             _ => false,
         };
-        if !is_read {
+        if !is_understood {
             self.read_opaque(instruction, Operation::Opaque);
         }
-        self.function.insert_described(Position::End(block), &self.new);
+        self.function.insert_from(Position::End(block), &self.new);
     }
 
     /// Starts to read an instruction: it has no operands yet.
