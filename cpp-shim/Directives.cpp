@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Directives.h"
+#include "Support.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineDominators.h"
@@ -69,9 +70,8 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
       const Value *Callee = Call->getCalledOperand()->stripPointerCasts();
       if (const auto *Assembly = dyn_cast<InlineAsm>(Callee)) {
         StringRef Text = Assembly->getAsmString();
-        // Which function it calls is not known, nor, where the text has
-        // variants, which of them LLVM prints.
-        if (Text.contains(Name) || Text.contains("call") || Text.contains("$("))
+        // Which function it calls is not known.
+        if (Text.contains(Name) || Text.contains("call") || hasVariants(Text))
           return true;
       } else if (const auto *Called = dyn_cast<Function>(Callee)) {
         if (Called->isIntrinsic() && Called->getName().contains(Name))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedSpills.h"
+#include "Support.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -52,8 +53,7 @@ static bool mayUse(const Function &F, const GlobalVariable &Variable) {
 static StringRef obstacleIn(StringRef Text, const Function &F) {
   if (Text.contains("call"))
     return "its inline assembly may call functions";
-  // Which of the variants of a text LLVM prints is not known here.
-  if (Text.contains("$("))
+  if (hasVariants(Text))
     return "its inline assembly has variants";
   if (Text.contains("smem_size"))
     return "its inline assembly reads the size of shared memory";

@@ -28,6 +28,10 @@ inline llvm::StringRef stageName(OrielStage Stage) {
   return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
 }
 
+/// True if the text of inline assembly has variants, \c $(one$|other$). LLVM
+/// prints one of each, so that a name may be in parts in \p Text.
+inline bool hasVariants(llvm::StringRef Text) { return Text.contains("$("); }
+
 /// Returns a sink that appends to a string.
 inline OrielSink sinkInto(std::string &Text) {
   return {&Text, [](void *Context, OrielText Piece) {

@@ -3,8 +3,8 @@
 use super::call::{Failure, Message, OrielStatus, call, given};
 use super::intervals::OrielIntervals;
 use crate::entity::{Block, Register};
-use crate::live::ListedFunction;
 use crate::live::pressure::File;
+use crate::live::{ListedFunction, MOST_ENTRIES};
 use crate::snapshot::abi::Access;
 use std::ffi::c_void;
 
@@ -54,9 +54,6 @@ unsafe fn lent<'a, T>(callback: impl FnOnce(*mut usize) -> *const T) -> &'a [T] 
 /// The most registers and blocks of a host's function: more is no count, but a mistake.
 const MOST: u32 = 1 << 24;
 
-/// The most instructions and blocks together: each has 16 slot indexes of 32 bits.
-const MOST_ENTRIES: u32 = (1 << 28) - 2;
-
 /// The most units that all registers together take: sums are computed with a sign.
 const MOST_UNITS: u32 = i32::MAX as u32;
 
@@ -81,7 +78,7 @@ impl OrielHostFunction {
         let mut listed = ListedFunction::new(self.register_count as usize);
         let mut units = Vec::with_capacity(self.register_count as usize);
         let mut left = MOST_UNITS;
-        let mut entries_left = MOST_ENTRIES - self.block_count;
+        let mut entries_left = MOST_ENTRIES - self.block_count as usize;
         for register in 0..self.register_count {
             // SAFETY: the caller vouches for the callbacks, here and below.
             let of_register = match unsafe { register_units(self.context, register) } {
@@ -116,7 +113,7 @@ impl OrielHostFunction {
             listed.begin_block(targets.iter().map(|&target| Block::from_u32(target)));
             // SAFETY: see above.
             let count = unsafe { instruction_count(self.context, block) };
-            entries_left = entries_left.checked_sub(count).ok_or_else(|| {
+            entries_left = entries_left.checked_sub(count as usize).ok_or_else(|| {
                 let problem = format!(
                     "gives block {block} {count} instructions, with which all blocks have more than {MOST_ENTRIES}, themselves counted"
                 );

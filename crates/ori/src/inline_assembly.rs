@@ -93,8 +93,8 @@ impl AssemblyGroup {
     }
 }
 
-/// Returns the text of inline assembly as LLVM prints it, but for its operands: of the variants
-/// `$(one$|other$)`, in which a name may be in parts, NVPTX has the first.
+/// Returns the text of inline assembly as LLVM prints it for NVPTX, but for its operands: the first of each
+/// list of variants, `$(one$|other$)`. A name may be in parts where there are variants.
 pub(super) fn printed_text(text: &str) -> Cow<'_, str> {
     if !text.contains("$(") {
         return Cow::Borrowed(text);

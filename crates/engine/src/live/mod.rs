@@ -72,7 +72,7 @@ pub use scan::{defines, reads, use_slot};
 pub use segment::{BatchBit, BatchSet, EMPTY_KEY, Segment, TOMBSTONE_KEY};
 pub use segment_table::{SegmentId, SegmentTable};
 pub use slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
-pub use slot_indexes::SlotIndexes;
+pub use slot_indexes::{MOST_ENTRIES, SlotIndexes};
 pub use update::Shrunk;
 pub use value::{VNInfo, ValueNumber};
 pub use verify::{Finding, FindingKind};

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The most instructions and blocks of a function, so that every number is below the reserved one.
-const MOST_ENTRIES: usize = (u32::MAX / INSTRUCTION_DISTANCE) as usize - 1;
+pub const MOST_ENTRIES: usize = (u32::MAX / INSTRUCTION_DISTANCE) as usize - 1;
 
 /// Marks the number of an instruction without an entry of its own; the number is then that of the
 /// entry before it.

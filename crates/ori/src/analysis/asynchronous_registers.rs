@@ -48,15 +48,16 @@ fn asynchronous_name(function: &Function, instruction: Instruction) -> Option<&'
 /// one: this looks at the function's opcodes and symbols, among them the texts of inline assembly, which
 /// are fewer than its instructions.
 fn may_have_asynchronous_name(function: &Function) -> bool {
-    ASYNCHRONOUS.iter().any(|&(name, prefix)| {
-        let is_named = |opcode: &MachineOpcode| {
+    let is_in_text = |symbol| {
+        let text = printed_text(symbol);
+        ASYNCHRONOUS.iter().any(|&(name, _)| text.contains(name))
+    };
+    let is_named = |opcode: &MachineOpcode| {
+        ASYNCHRONOUS.iter().any(|&(name, prefix)| {
             opcode.has_ptx_name(name) || prefix.is_some_and(|prefix| opcode.name.starts_with(prefix))
-        };
-        function
-            .symbol_names()
-            .any(|symbol| printed_text(symbol).contains(name))
-            || function.machine_opcodes().any(is_named)
-    })
+        })
+    };
+    function.symbol_names().any(is_in_text) || function.machine_opcodes().any(is_named)
 }
 
 /// Returns the registers that may be in use in the background: the operands of the instructions that

@@ -146,8 +146,8 @@ struct Tracer<'f> {
     objects: FrameObjects,
     addresses: HashMap<Register, Target>,
     pending: Vec<Register>,
-    /// The function's loads and stores, in the order of the layout.
-    accesses: Vec<Instruction>,
+    /// The function's loads and stores, in the order of the layout, each with the number of its base.
+    accesses: Vec<(Instruction, usize)>,
 }
 
 impl Tracer<'_> {
@@ -170,13 +170,11 @@ impl Tracer<'_> {
         let function = self.function;
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
-                let operation = function.operation(instruction);
-                if operation.is_debug() {
+                if function.operation(instruction).is_debug() {
                     continue;
                 }
-                if matches!(operation, Operation::Ld | Operation::St) {
-                    self.accesses.push(instruction);
-                }
+                let base = base_number(function, instruction);
+                self.accesses.extend(base.map(|number| (instruction, number)));
                 for (number, source) in function.sources(instruction).iter().enumerate() {
                     if let Some(object) = self.frame_object(source) {
                         self.note_use(instruction, number, Target::start_of(object));
@@ -266,8 +264,7 @@ impl Tracer<'_> {
     /// Collects loads and stores with a known base, in the order of the layout.
     fn collect_accesses(&mut self) {
         let function = self.function;
-        for instruction in std::mem::take(&mut self.accesses) {
-            let number = base_number(function, instruction).expect("it is a load or a store");
+        for (instruction, number) in std::mem::take(&mut self.accesses) {
             let base = function.source(instruction, number);
             let target = match base.as_register() {
                 Some(register) => self.addresses.get(&register).copied(),

@@ -30,8 +30,8 @@ struct Walk<'a> {
     block: Block,
     /// Units of the registers that are live across a border.
     across: u32,
-    /// Units of the others that are live before the instruction behind. Those of a register that turned out
-    /// to be live across a border may still be among them.
+    /// Units of the others that are live at this point of the block. Those of a register that turned out to be
+    /// live across a border may still be among them.
     within: u32,
     /// Units of the others that an instruction reads, or defines, or that are live behind it.
     at_instruction: u32,
@@ -84,7 +84,7 @@ impl Walk<'_> {
 
     /// Ends a block, at its start: what is live there crosses it.
     fn end_block(&mut self) {
-        for register in std::mem::take(&mut self.read_in_block) {
+        while let Some(register) = self.read_in_block.pop() {
             if self.met[register] == Met::Live(self.block) {
                 self.cross(register);
             }
