@@ -233,7 +233,7 @@ enum Change {
 /// Returns the liveness of a function as it was imported, if one of these phases needs no more than
 /// that. The snapshot's intervals are given if they are known.
 fn live_ranges(
-    function: &Function,
+    function: &mut Function,
     snapshot: &Snapshot<'_>,
     phases: &[&'static Phase],
     intervals: Option<LiveIntervals>,
@@ -241,6 +241,8 @@ fn live_ranges(
     let mut phases = phases.iter();
     phases.find(|phase| phase.needs.contains(Analyses::LIVE_RANGES))?;
     let analyze = || LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+    // The liveness follows the log.
+    function.keep_edit_log();
     Liveness::of_input(function, intervals.unwrap_or_else(analyze))
 }
 

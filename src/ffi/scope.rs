@@ -191,7 +191,8 @@ extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot) -> u32 {
         let is_left_alone = guarded(|| !may_want_min_blocks(&view));
         return u32::from(is_left_alone == Ok(true));
     }
-    let is_left_alone = guarded(|| !pipeline::steps::find_pressure(&view, given.least_pressure(&view)).0);
+    let is_left_alone =
+        guarded(|| !pipeline::steps::find_pressure(&view, given.least_pressure(&view), false).0);
     if is_left_alone != Ok(true) {
         return 0;
     }

@@ -5,6 +5,7 @@ use crate::live::pressure::{exceeds_in_a_block, general_peak, may_exceed};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases};
 use crate::ori::Function;
+use crate::phases::Analyses;
 use crate::phases::may_have_unread_stores;
 use crate::phases::registry::Phase;
 use crate::report::{may_want_min_blocks, takes_min_blocks};
@@ -36,7 +37,11 @@ impl Steps {
         let decides = in_optimization && options.phases == Phases::Profile;
         let (is_left_alone, intervals) = match is_left_alone {
             None if decides => {
-                let (has_pressure, intervals) = find_pressure(snapshot, options.least_pressure(snapshot));
+                let needs_intervals = phases
+                    .iter()
+                    .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES));
+                let least = options.least_pressure(snapshot);
+                let (has_pressure, intervals) = find_pressure(snapshot, least, needs_intervals);
                 (!has_pressure, intervals)
             }
             known => (decides && known == Some(true), None),
@@ -96,10 +101,16 @@ impl Steps {
 }
 
 /// Tells whether at least this many 32-bit data registers are live at once. Returns also the snapshot's
-/// intervals, if it took them to find out.
-pub(crate) fn find_pressure(snapshot: &Snapshot<'_>, least: u32) -> (bool, Option<LiveIntervals>) {
+/// intervals, if it took them to find out: that is avoided unless, with that many registers, something
+/// needs them anyway.
+pub(crate) fn find_pressure(
+    snapshot: &Snapshot<'_>,
+    least: u32,
+    needs_intervals: bool,
+) -> (bool, Option<LiveIntervals>) {
     let most = least.checked_sub(1);
-    match most.filter(|&most| !exceeds_in_a_block(snapshot, most)) {
+    let is_open = |&most: &u32| needs_intervals || !exceeds_in_a_block(snapshot, most);
+    match most.filter(is_open) {
         None => (true, None),
         Some(most) if may_exceed(snapshot, most) => {
             let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));

@@ -113,7 +113,7 @@ impl Function {
         self.place_block(new, Some(from));
         if let Err(error) = self.retarget(from, to, new) {
             self.layout.retain(|&block| block != new);
-            self.edits.note_placement();
+            self.edits.note_flow();
             self.blocks[new].is_placed = false;
             return Err(error);
         }
@@ -198,7 +198,7 @@ impl Function {
         }
         let blocks = &self.blocks;
         self.layout.retain(|&block| blocks[block].is_placed);
-        self.edits.note_placement();
+        self.edits.note_flow();
         merged
     }
 

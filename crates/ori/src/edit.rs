@@ -175,8 +175,12 @@ impl Function {
             Position::End(block) => (block.into(), self.blocks[block].last, PackedOption::default()),
         };
         let block = block.expand().expect("the place is in a block");
-        self.edits.note_placement();
         let data = &mut self.instructions[instruction];
+        if data.operation.is_terminator() {
+            self.edits.note_flow();
+        } else {
+            self.edits.note_placed(instruction);
+        }
         assert!(data.block.is_none(), "{instruction} is in a block already");
         (data.block, data.previous, data.next) = (block.into(), previous, next);
         match previous.expand() {
@@ -212,7 +216,7 @@ impl Function {
         // They use their operands elsewhere, or not at all.
         let is_special = |operation: Operation| operation == Operation::Phi || operation.is_debug();
         if is_special(data.operation) != is_special(operation) {
-            self.edits.note_placement();
+            self.edits.note_flow();
         }
         data.operation = operation;
         data.flags |= InstructionFlags::EDITED;
@@ -285,7 +289,7 @@ impl Function {
         let slot = Slot::new(data.first_operand as usize + number);
         // An edge leads elsewhere, or a PHI reads its value elsewhere.
         if operand.as_block() != self.slots[slot].operand.as_block() {
-            self.edits.note_placement();
+            self.edits.note_flow();
         }
         self.detach(slot);
         self.slots[slot].operand = operand;
@@ -298,7 +302,7 @@ impl Function {
         let data = &self.instructions[instruction];
         debug_assert!(data.block.is_some(), "{instruction} was removed");
         if data.operation.is_terminator() {
-            self.edits.note_placement();
+            self.edits.note_flow();
         }
         let results = usize::from(data.result_count);
         let (first, count) = (data.first_operand as usize, data.operand_count as usize);

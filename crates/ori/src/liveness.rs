@@ -11,15 +11,17 @@
 //!
 //! While phases edit a function, [`Liveness::update`] follows its log of edits.
 
-use super::control_flow::ControlFlow;
+mod range_builder;
 mod update;
 
+use super::control_flow::ControlFlow;
 use super::function::{EditLogPosition, Function, Instruction, RegisterFile};
 use super::operation::Operation;
 use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, PrimaryMap, Register};
 use oriel_engine::graph::rows::Rows;
 use oriel_engine::live::{
-    Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, OwnedLiveRange, SlotIndex,
+    Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, LiveSegment, OwnedLiveRange,
+    SlotIndex,
 };
 use oriel_engine::snapshot::abi::Access;
 use std::cell::OnceCell;
@@ -31,6 +33,8 @@ pub struct Liveness {
     intervals: LiveIntervals,
     /// Position of each instruction in the engine's order; empty if the intervals are a snapshot's.
     positions: Vec<PackedOption<Position>>,
+    /// The number of instructions that the function was imported with, if they are.
+    input_instructions: usize,
     /// Position of each block in the engine's order.
     layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
@@ -69,7 +73,8 @@ impl Liveness {
 
     /// Returns the liveness of a function that is as it was imported, from its snapshot's intervals.
     /// It tells what is live at the borders of blocks and how many registers are live at once;
-    /// instructions have no index. None if the intervals ignore a read.
+    /// instructions have no index until it is [updated](Self::update). None if the intervals ignore
+    /// a read.
     pub fn of_input(function: &Function, intervals: LiveIntervals) -> Option<Self> {
         // Blocks and registers keep their numbers.
         let is_complete = intervals.unreached().is_empty();
@@ -82,16 +87,24 @@ impl Liveness {
         positions: Vec<PackedOption<Position>>,
         layout_blocks: Vec<PackedOption<Block>>,
     ) -> Self {
+        let mut files = PrimaryMap::new();
+        add_files(&mut files, function);
         Self {
             intervals,
             positions,
+            input_instructions: function.instruction_limit(),
             layout_blocks,
             layout: function.blocks().to_vec(),
-            files: files(function),
+            files,
             live_in: OnceCell::new(),
             live_out: OnceCell::new(),
             current: function.edits.position(),
         }
+    }
+
+    /// True if the intervals are a snapshot's, in which instructions have no index.
+    fn is_of_input(&self) -> bool {
+        self.positions.is_empty()
     }
 
     /// Returns the engine's intervals.
@@ -100,8 +113,15 @@ impl Liveness {
     }
 
     /// Returns the live range of a register.
+    #[inline]
     pub fn range(&self, register: Register) -> LiveRange<'_> {
         self.intervals.interval(register)
+    }
+
+    /// Returns the segments of a register's live range.
+    #[inline]
+    pub fn segments(&self, register: Register) -> &[LiveSegment] {
+        self.intervals.segments(register)
     }
 
     /// Returns the index of an instruction.
@@ -165,7 +185,7 @@ impl Liveness {
 
     /// Returns which of these registers are live at the given border of each block.
     fn rows(&self, border: Border, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
-        let starts = &*self.intervals.indexes().block_starts();
+        let starts = self.intervals.indexes().block_starts();
         let mut crossing: Vec<Register> = registers
             .filter(|&register| crosses_border(&self.intervals, register))
             .collect();
@@ -175,7 +195,7 @@ impl Liveness {
         for register in crossing {
             // Segments that touch hold different values of the register, and ascend.
             let mut next = 0;
-            for segment in self.range(register).segments() {
+            for segment in self.segments(register) {
                 // The first block that begins at or behind the start of the segment.
                 let behind = first_block(starts, next, |start| start >= segment.start);
                 let end = first_block(starts, behind, |start| start >= segment.end);
@@ -205,12 +225,10 @@ impl Liveness {
     }
 }
 
-/// Returns the file of each register of a function.
-fn files(function: &Function) -> PrimaryMap<Register, RegisterFile> {
-    function
-        .registers()
-        .map(|register| function.register(register).file)
-        .collect()
+/// Adds the files of a function's new registers to those of the others, which never change.
+fn add_files(files: &mut PrimaryMap<Register, RegisterFile>, function: &Function) {
+    let new = function.registers().skip(files.len());
+    files.extend(new.map(|register| function.register(register).file));
 }
 
 /// Returns the positions of blocks in the layout.

@@ -98,7 +98,7 @@ fn changes_by_entry<const KINDS: usize>(
     let last = liveness.intervals().indexes().last_index();
     let mut changes = vec![[0_u32; KINDS]; entry_of(last) + 1];
     for register in function.registers() {
-        let segments = liveness.range(register).segments();
+        let segments = liveness.segments(register);
         if segments.is_empty() {
             continue;
         }

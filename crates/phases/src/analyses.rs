@@ -42,7 +42,7 @@ pub(super) struct AnalysisCache {
 }
 
 impl AnalysisCache {
-    /// Takes the liveness of the input, which the function equals.
+    /// Takes the liveness of the input, which the function equals and whose log of edits starts there.
     pub fn know_live_ranges(&mut self, of_input: Liveness) {
         self.of_input = Some(Rc::new(of_input));
     }
@@ -77,6 +77,9 @@ impl AnalysisCache {
     /// and cheaper than a computation.
     pub fn liveness(&mut self, function: &Function, options: &PhaseOptions) -> Rc<Liveness> {
         let flow = self.control_flow(function, options);
+        if self.liveness.is_none() && self.of_input.is_some() {
+            (self.liveness, self.is_liveness_stale) = (self.of_input.take(), true);
+        }
         if std::mem::take(&mut self.is_liveness_stale) {
             let earlier = self.liveness.as_mut().and_then(Rc::get_mut);
             if !earlier.is_some_and(|earlier| earlier.update(function, &flow)) {
@@ -116,13 +119,15 @@ impl AnalysisCache {
             (self.control_flow, self.liveness, self.of_input) = (None, None, None);
         }
         if !kept.contains(Analyses::LIVENESS) {
-            (self.is_liveness_stale, self.of_input) = (true, None);
+            self.is_liveness_stale = true;
+            let of_input = self.of_input.take();
+            self.liveness = self.liveness.take().or(of_input);
         }
     }
 
     /// True if a liveness is known that follows the function's log of edits.
     pub fn has_liveness(&self) -> bool {
-        self.liveness.is_some()
+        self.liveness.is_some() || self.of_input.is_some()
     }
 
     /// Checks that the analyses which a phase preserved, and the liveness that follows its edits,
@@ -148,9 +153,13 @@ impl AnalysisCache {
                 phase.name
             ));
         }
-        let Some(kept) = &self.liveness else { return Ok(()) };
+        let Some(kept) = self.liveness.as_ref().or(self.of_input.as_ref()) else {
+            return Ok(());
+        };
         let mut kept = Liveness::clone(kept);
-        if self.is_liveness_stale && !kept.update(function, &flow) {
+        // The liveness of the input gets indexes of instructions by an update.
+        let needs_update = self.is_liveness_stale || self.liveness.is_none();
+        if needs_update && !kept.update(function, &flow) {
             return Ok(());
         }
         match kept.difference(&Liveness::compute(function, &flow), function) {

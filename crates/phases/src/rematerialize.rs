@@ -98,6 +98,8 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     if done.trial.is_empty() {
         return PhaseResult::Unchanged;
     }
+    // Then the context can bring the ranges up to date where they are.
+    drop(liveness);
     context.keep_only(Analyses::CONTROL_FLOW);
     units.add_new(function);
     let peaks = peaks_of_blocks(function, &context.live_ranges(function), |register| {
@@ -131,11 +133,15 @@ struct Done {
 
 /// Recomputes values that live in full blocks, as far as it does not add too many instructions.
 fn recompute_around(function: &mut Function, flow: &ControlFlow, search: &mut PlaceSearch<'_>) -> Done {
+    let mut done = Done::default();
+    let candidates = search.candidates(function);
+    if candidates.is_empty() {
+        return done;
+    }
     let weights = BlockWeights::compute(function, flow);
     let most_weight = weighted_instructions(function, flow) * MOST_ADDED_PERCENT / 100.0;
-    let mut done = Done::default();
     let order = Order::of_all(function);
-    for candidate in search.candidates(function) {
+    for candidate in candidates {
         let Some(places) = search.places(function, candidate) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! The entries of a numbering that changes, insertion points, and renumberings.
 
 use super::slot_index::{Slot, SlotIndex};
-use crate::entity::{Block, Instruction, PackedOption, SecondaryMap};
+use crate::entity::{Block, Instruction, PackedOption};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -48,30 +48,17 @@ impl Renumbering {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EntryMap {
     pub(super) entries: BTreeMap<u32, PackedOption<Instruction>>,
-    pub(super) starts: BTreeMap<u32, Block>,
-    pub(super) start_of: SecondaryMap<Block, u32>,
 }
 
 impl EntryMap {
-    /// Creates a map from entries in order and the starts of blocks.
-    pub(super) fn new(
-        entries: impl IntoIterator<Item = (SlotIndex, PackedOption<Instruction>)>,
-        starts: impl IntoIterator<Item = (Block, SlotIndex)>,
-    ) -> Self {
-        let mut map = Self::default();
-        for (index, instruction) in entries {
-            map.entries.insert(index.base(), instruction);
+    /// Creates a map from entries in order.
+    pub(super) fn new(entries: impl IntoIterator<Item = (SlotIndex, PackedOption<Instruction>)>) -> Self {
+        let entries = entries.into_iter();
+        Self {
+            entries: entries
+                .map(|(index, instruction)| (index.base(), instruction))
+                .collect(),
         }
-        for (block, start) in starts {
-            map.starts.insert(start.base(), block);
-            map.start_of[block] = start.base();
-        }
-        map
-    }
-
-    pub(super) fn last(&self) -> SlotIndex {
-        let number = self.entries.last_key_value().map_or(0, |(&number, _)| number);
-        SlotIndex::new(number, Slot::Block)
     }
 
     pub(super) fn instruction_at(&self, index: SlotIndex) -> Option<Instruction> {
@@ -88,25 +75,6 @@ impl EntryMap {
     pub(super) fn previous_entry(&self, index: SlotIndex) -> Option<SlotIndex> {
         let previous = self.entries.range(..index.base()).next_back();
         previous.map(|(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
-    pub(super) fn block_start(&self, block: Block) -> SlotIndex {
-        SlotIndex::new(self.start_of[block], Slot::Block)
-    }
-
-    pub(super) fn block_end(&self, block: Block) -> SlotIndex {
-        let next = self
-            .starts
-            .range((Excluded(self.start_of[block]), Unbounded))
-            .next();
-        next.map_or_else(|| self.last(), |(&number, _)| SlotIndex::new(number, Slot::Block))
-    }
-
-    pub(super) fn block_at(&self, index: SlotIndex) -> Option<Block> {
-        self.starts
-            .range(..=index.base())
-            .next_back()
-            .map(|(_, &block)| block)
     }
 
     pub(super) fn entries(&self) -> Vec<(SlotIndex, PackedOption<Instruction>)> {

@@ -150,11 +150,38 @@ impl LiveIntervals {
                 .is_some_and(|record| !record.is_absent())
     }
 
+    /// Returns the range of a register that was edited.
+    #[inline]
+    fn edited_range(&self, register: Register) -> Option<&OwnedLiveRange> {
+        // Apart, so that the rest can be compiled into its many callers.
+        #[cold]
+        fn find(edited: &BTreeMap<Register, OwnedLiveRange>, register: Register) -> Option<&OwnedLiveRange> {
+            edited.get(&register)
+        }
+        match self.edited.is_empty() {
+            true => None,
+            false => find(&self.edited, register),
+        }
+    }
+
+    /// Returns the segments of a register's [interval](Self::interval).
+    #[inline]
+    pub fn segments(&self, register: Register) -> &[LiveSegment] {
+        if let Some(range) = self.edited_range(register) {
+            return &range.segments;
+        }
+        match self.records.get(register.index()) {
+            Some(record) if record.segment_count > 0 => {
+                &self.segments[record.first_segment as usize..][..record.segment_count as usize]
+            }
+            _ => &[],
+        }
+    }
+
     /// Returns the interval of a register; empty if it has none.
+    #[inline]
     pub fn interval(&self, register: Register) -> LiveRange<'_> {
-        if !self.edited.is_empty()
-            && let Some(range) = self.edited.get(&register)
-        {
+        if let Some(range) = self.edited_range(register) {
             return range.as_range();
         }
         match self.records.get(register.index()) {

@@ -212,9 +212,13 @@ pub fn may_exceed(snapshot: &Snapshot<'_>, budget: u32) -> bool {
 pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
     let slots = Slots::of(intervals);
     let mut changes = vec![0_i32; slots.count()];
-    for register in intervals.registers() {
+    for register in snapshot.registers() {
+        let segments = intervals.segments(register);
+        if segments.is_empty() {
+            continue;
+        }
         let units = general_units(snapshot, register) as i32;
-        for segment in intervals.interval(register).segments() {
+        for segment in segments {
             changes[slots.place(segment.start)] += units;
             changes[slots.place(segment.end)] -= units;
         }
@@ -248,7 +252,7 @@ impl Pressure {
         for register in intervals.registers() {
             let (file, units) = units(register);
             let units = units as i32;
-            for segment in intervals.interval(register).segments() {
+            for segment in intervals.segments(register) {
                 changes[slots.place(segment.start)][file as usize] += units;
                 changes[slots.place(segment.end)][file as usize] -= units;
             }

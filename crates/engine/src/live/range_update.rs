@@ -11,6 +11,20 @@ use super::value::ValueNumber;
 use crate::entity::{EntityRef, PackedOption};
 
 impl OwnedLiveRange {
+    /// Returns a range with one value, which is defined at `definition` and live in these segments:
+    /// from start to end, in ascending order, none of which touches the next.
+    pub fn of_value(definition: SlotIndex, segments: &[(SlotIndex, SlotIndex)]) -> Self {
+        debug_assert!(segments.is_sorted_by(|one, next| one.0 < one.1 && one.1 < next.0));
+        let value = ValueNumber::ZERO;
+        let segments = segments.iter();
+        Self {
+            segments: segments
+                .map(|&(start, end)| LiveSegment { start, end, value })
+                .collect(),
+            values: [definition.into()].into_iter().collect(),
+        }
+    }
+
     /// Creates a value defined at `definition`, without a segment.
     pub fn new_value(&mut self, definition: SlotIndex) -> ValueNumber {
         let value = ValueNumber::new(self.values.len());

@@ -161,7 +161,7 @@ impl Resolver {
         );
         let input = Input {
             flow,
-            starts: &starts,
+            starts,
             numbers: &[],
             operands: &[],
         };

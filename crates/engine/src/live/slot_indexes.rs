@@ -6,17 +6,18 @@
 //! information never changes a number.
 //!
 //! A fresh numbering is three flat arrays, filled at memory speed. The first change builds the
-//! ordered maps that insertion and removal need ([`slot_update`](super::slot_update)).
+//! ordered map that insertion and removal need ([`slot_update`](super::slot_update)).
 
 use super::entry_map::EntryMap;
 use super::function::Function;
 use super::slot_index::{INSTRUCTION_DISTANCE, Slot, SlotIndex};
 use crate::entity::{Block, EntityRef, Instruction, PackedOption};
-use std::borrow::Cow;
 use std::fmt;
 
 /// The most instructions and blocks of a function, so that every number is below the reserved one.
 pub const MOST_ENTRIES: usize = (u32::MAX / INSTRUCTION_DISTANCE) as usize - 1;
+
+const TOO_LARGE: &str = "a function has at most 2^28 - 2 instructions and blocks";
 
 /// Marks the number of an instruction without an entry of its own; the number is then that of the
 /// entry before it.
@@ -25,8 +26,7 @@ const WITHOUT_ENTRY: u32 = 1;
 /// The numbering of one function.
 #[derive(Clone, Debug, Default)]
 pub struct SlotIndexes {
-    /// The start of each block in layout order, and the end of the last block. Blocks inserted
-    /// later are only in `edited`.
+    /// The start of each block in layout order, and the end of the last block.
     pub(super) block_starts: Vec<SlotIndex>,
     /// Number of each instruction's entry, or of the entry before it plus [`WITHOUT_ENTRY`].
     pub(super) instruction_numbers: Vec<u32>,
@@ -55,10 +55,7 @@ impl SlotIndexes {
         self.first_instructions.clear();
 
         let entries = function.instruction_count() + function.block_count();
-        assert!(
-            entries <= MOST_ENTRIES,
-            "a function has at most 2^28 - 2 instructions and blocks"
-        );
+        assert!(entries <= MOST_ENTRIES, "{TOO_LARGE}");
         self.block_starts.reserve(function.block_count() + 1);
         self.first_instructions.reserve(function.block_count() + 1);
         self.instruction_numbers.reserve(function.instruction_count());
@@ -78,11 +75,9 @@ impl SlotIndexes {
                     }
                 }
             } else {
-                let count = range.len() as u32;
-                let first = number + INSTRUCTION_DISTANCE;
                 self.instruction_numbers
-                    .extend((0..count).map(|position| first + position * INSTRUCTION_DISTANCE));
-                number += count * INSTRUCTION_DISTANCE;
+                    .extend(numbers_behind(number, range.len()));
+                number += range.len() as u32 * INSTRUCTION_DISTANCE;
             }
             number += INSTRUCTION_DISTANCE;
         }
@@ -90,22 +85,34 @@ impl SlotIndexes {
         self.block_starts.push(SlotIndex::new(number, Slot::Block));
     }
 
-    /// Returns the start of each block in layout order, and the end of the last one.
-    pub fn block_starts(&self) -> Cow<'_, [SlotIndex]> {
-        match self.edited {
-            None => Cow::Borrowed(&self.block_starts),
-            Some(_) => {
-                let blocks = (0..self.original_block_count()).map(Block::new);
-                let starts = blocks.map(|block| self.block_start(block));
-                Cow::Owned(starts.chain([self.last_index()]).collect())
-            }
+    /// Numbers a function without debug instructions whose blocks have these numbers of
+    /// instructions.
+    ///
+    /// # Panics
+    /// As [`compute`](Self::compute).
+    pub(super) fn of_lengths(lengths: &[usize]) -> Self {
+        let mut indexes = Self::default();
+        indexes.instruction_numbers.reserve(lengths.iter().sum());
+        let mut end = 0;
+        for &length in lengths {
+            let first = indexes.instruction_numbers.len();
+            indexes.first_instructions.push(first as u32);
+            indexes.block_starts.push(SlotIndex::new(end, Slot::Block));
+            let entries = first + length + indexes.block_starts.len();
+            assert!(entries <= MOST_ENTRIES, "{TOO_LARGE}");
+            indexes.instruction_numbers.extend(numbers_behind(end, length));
+            end = entries as u32 * INSTRUCTION_DISTANCE;
         }
+        let count = indexes.instruction_numbers.len();
+        indexes.first_instructions.push(count as u32);
+        indexes.block_starts.push(SlotIndex::new(end, Slot::Block));
+        indexes
     }
 
-    /// Returns the number of blocks that the numbering was computed for.
+    /// Returns the start of each block in layout order, and the end of the last one.
     #[inline]
-    pub(super) fn original_block_count(&self) -> usize {
-        self.block_starts.len().saturating_sub(1)
+    pub fn block_starts(&self) -> &[SlotIndex] {
+        &self.block_starts
     }
 
     /// True if the numbering has been changed since it was computed.
@@ -123,18 +130,20 @@ impl SlotIndexes {
     /// Returns the index of the last entry, which is the end of the last block.
     #[inline]
     pub fn last_index(&self) -> SlotIndex {
-        match &self.edited {
-            Some(edited) => edited.last(),
-            None => self.block_starts.last().copied().unwrap_or(SlotIndex::ZERO),
-        }
+        self.block_starts.last().copied().unwrap_or(SlotIndex::ZERO)
     }
 
     /// True if the instruction has an index. Debug and removed instructions have none.
     #[inline]
     pub fn has_index(&self, instruction: Instruction) -> bool {
-        self.instruction_numbers
-            .get(instruction.index())
-            .is_some_and(|number| number & WITHOUT_ENTRY == 0)
+        self.entry_number(instruction).is_some()
+    }
+
+    /// Returns the number of an instruction's entry, if it has one of its own.
+    #[inline]
+    pub(super) fn entry_number(&self, instruction: Instruction) -> Option<u32> {
+        let number = self.instruction_numbers.get(instruction.index()).copied();
+        number.filter(|number| number & WITHOUT_ENTRY == 0)
     }
 
     /// Returns the block slot of an instruction.
@@ -175,7 +184,9 @@ impl SlotIndexes {
     /// the last index if there is none.
     pub fn next_instruction_index(&self, index: SlotIndex) -> SlotIndex {
         if let Some(edited) = &self.edited {
-            return edited.next_instruction(index).unwrap_or_else(|| edited.last());
+            return edited
+                .next_instruction(index)
+                .unwrap_or_else(|| self.last_index());
         }
         let mut base = index.base();
         let last = self.last_index();
@@ -203,19 +214,13 @@ impl SlotIndexes {
     /// Returns the start of a block.
     #[inline]
     pub fn block_start(&self, block: Block) -> SlotIndex {
-        match &self.edited {
-            Some(edited) => edited.block_start(block),
-            None => self.block_starts[block.index()],
-        }
+        self.block_starts[block.index()]
     }
 
     /// Returns the end of a block: the index past the last one that belongs to it.
     #[inline]
     pub fn block_end(&self, block: Block) -> SlotIndex {
-        match &self.edited {
-            Some(edited) => edited.block_end(block),
-            None => self.block_starts[block.index() + 1],
-        }
+        self.block_starts[block.index() + 1]
     }
 
     /// Start and end of a block.
@@ -230,13 +235,8 @@ impl SlotIndexes {
         if index.base_index() >= self.last_index() {
             return None;
         }
-        match &self.edited {
-            Some(edited) => edited.block_at(index),
-            None => {
-                let position = self.block_starts.partition_point(|&start| start <= index);
-                Some(Block::new(position - 1))
-            }
-        }
+        let position = self.block_starts.partition_point(|&start| start <= index);
+        Some(Block::new(position - 1))
     }
 
     /// Returns the block that contains the position just before `index`: for a block's end, that
@@ -279,6 +279,11 @@ impl SlotIndexes {
         }
         self.instruction_numbers[index] = number;
     }
+}
+
+/// Returns the numbers of `count` entries behind that with the number `start`.
+fn numbers_behind(start: u32, count: usize) -> impl Iterator<Item = u32> {
+    (1..=count as u32).map(move |position| start + position * INSTRUCTION_DISTANCE)
 }
 
 impl fmt::Display for SlotIndexes {

@@ -8,7 +8,7 @@
 use super::entry_map::{EntryMap, InsertionPoint, Renumbering};
 use super::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, Slot, SlotIndex};
 use super::slot_indexes::SlotIndexes;
-use crate::entity::{Block, EntityRef, Instruction, PackedOption};
+use crate::entity::{Block, Instruction, PackedOption};
 use std::ops::Bound::{Excluded, Unbounded};
 
 impl SlotIndexes {
@@ -103,9 +103,7 @@ impl SlotIndexes {
 
     fn edit(&mut self) -> &mut EntryMap {
         if self.edited.is_none() {
-            let blocks = (0..self.original_block_count()).map(Block::new);
-            let starts = blocks.map(|block| (block, self.block_start(block)));
-            self.edited = Some(Box::new(EntryMap::new(self.entries(), starts)));
+            self.edited = Some(Box::new(EntryMap::new(self.entries())));
         }
         self.edited.as_mut().expect("it was just built")
     }
@@ -169,7 +167,6 @@ impl SlotIndexes {
                 moved.push((old, new));
             }
         }
-        let blocks: Vec<_> = moved.iter().map(|(old, _)| map.starts.remove(old)).collect();
         for (old, _) in &moved {
             map.entries.remove(old);
         }
@@ -179,10 +176,13 @@ impl SlotIndexes {
                 map.entries.insert(new, entry);
             }
         }
-        for (&(_, new), block) in moved.iter().zip(blocks) {
-            if let Some(block) = block {
-                map.starts.insert(new, block);
-                map.start_of[block] = new;
+        let first = self.block_starts.partition_point(|start| start.base() < low);
+        for start in &mut self.block_starts[first..] {
+            if start.base() > high {
+                break;
+            }
+            if let Ok(position) = moved.binary_search_by_key(&start.base(), |&(old, _)| old) {
+                *start = SlotIndex::new(moved[position].1, Slot::Block);
             }
         }
         for (position, (_, entry)) in window.iter().enumerate() {
@@ -225,6 +225,7 @@ fn density_limit(bits: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::EntityRef;
     use crate::live::testing::{PLAIN, Random, TestFunction, operand};
     use crate::snapshot::abi::OperandFlags;
     use proptest::prelude::*;

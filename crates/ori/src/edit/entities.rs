@@ -148,7 +148,7 @@ impl Function {
     /// It is in the layout already, or the other is not.
     pub fn place_block(&mut self, block: Block, after: Option<Block>) {
         assert!(!self.blocks[block].is_placed, "{block} is in the layout already");
-        self.edits.note_placement();
+        self.edits.note_flow();
         self.blocks[block].is_placed = true;
         match after {
             None => self.layout.push(block),
@@ -184,7 +184,7 @@ impl Function {
             "a block is missing"
         );
         self.layout = order;
-        self.edits.note_placement();
+        self.edits.note_flow();
     }
 
     /// Removes blocks with everything in them.
@@ -193,7 +193,7 @@ impl Function {
     /// The entry is among them.
     pub fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
         assert!(!is_removed(self.entry()), "the entry cannot be removed");
-        self.edits.note_placement();
+        self.edits.note_flow();
         let layout = std::mem::take(&mut self.layout);
         for &block in layout.iter().filter(|&&block| is_removed(block)) {
             while let Some(instruction) = self.first(block) {

@@ -26,7 +26,7 @@ pub use data::{
     RegisterFile, Special, StackObject,
 };
 pub(crate) use data::{BlockData, InstructionData, Slot, SlotData};
-pub(crate) use edit_log::{EditLog, EditLogPosition};
+pub(crate) use edit_log::{EditLog, EditLogPosition, Edits};
 pub use operands::{OperandIter, Operands, References};
 
 use super::operand::{ConstantId, SpecialId};

@@ -102,8 +102,11 @@ impl<'a> PlaceSearch<'a> {
         self.stays.clear();
         let registers = function.registers().rev();
         let candidates = registers.filter_map(|register| {
+            if self.available.units.get(register) == 0 {
+                return None;
+            }
             let definition = function.unique_definition(register)?;
-            let is_candidate = self.available.units.get(register) > 0
+            let is_candidate = !self.lives_in_one_block(function, register, definition)
                 && self.available.is_cheap(function, definition)
                 && self.lives_in_full_block(register);
             is_candidate.then_some(Candidate { register, definition })
@@ -215,10 +218,20 @@ impl<'a> PlaceSearch<'a> {
         }
     }
 
+    /// True if a register is live into and out of no block. That is most of them, and quickly seen.
+    fn lives_in_one_block(&self, function: &Function, register: Register, definition: Instruction) -> bool {
+        let liveness = self.available.liveness;
+        let ([segment], Some(home)) = (liveness.segments(register), function.block_of(definition)) else {
+            return false;
+        };
+        let (start, end) = liveness.block_range(home);
+        start < segment.start && segment.end < end
+    }
+
     /// True if a register is live into or out of a full block in which it does not stay live. A
     /// function may have thousands of either, so the blocks are searched by the register's segments.
     fn lives_in_full_block(&self, register: Register) -> bool {
-        let mut segments = self.available.liveness.range(register).segments().iter();
+        let mut segments = self.available.liveness.segments(register).iter();
         segments.any(|segment| {
             let first = self.ends.partition_point(|&end| end <= segment.start);
             let starts_before_end = self.starts.partition_point(|&start| start < segment.end);

@@ -35,7 +35,7 @@ pub(super) fn shared_operands(
     if values.is_empty() {
         return shared;
     }
-    let operations = count_operations(function, units);
+    let mut operations = OperationCounts::new(function, units);
     // How many operations recomputing an operand for all values met so far would take.
     let mut repeated = vec![0_u32; function.register_limit()];
     for value in values {
@@ -43,7 +43,7 @@ pub(super) fn shared_operands(
             continue;
         }
         for source in distinct_sources(function, value.definition) {
-            let of_one = operations[source.index()];
+            let of_one = operations.of(source);
             let of_all = &mut repeated[source.index()];
             if of_one > 0 && *of_all >= FEWEST_REPEATED {
                 shared.insert(source);
@@ -54,20 +54,62 @@ pub(super) fn shared_operands(
     shared
 }
 
-/// Returns how many operations recompute each register from values that cannot be recomputed, as far
-/// as counting matters; 0 for these values, and for what takes no register.
-fn count_operations(function: &Function, units: &Weights) -> Vec<u32> {
-    let mut operations = vec![0_u32; function.register_limit()];
-    for register in function.registers() {
-        let definition = function.unique_definition(register);
-        let definition = definition.filter(|&it| units.get(register) > 0 && is_cheap(function, it));
-        if let Some(definition) = definition {
-            let sources = distinct_sources(function, definition).into_iter();
-            let of_sources: u32 = sources.map(|source| operations[source.index()]).sum();
-            operations[register.index()] = (of_sources + 1).min(FEWEST_REPEATED);
+/// How many operations recompute registers from values that cannot be recomputed, as far as counting
+/// matters. Few registers are asked for.
+struct OperationCounts<'a> {
+    function: &'a Function,
+    units: &'a Weights,
+    known: Vec<Option<u32>>,
+    /// Those whose count waits for that of the one above.
+    pending: Vec<Register>,
+}
+
+impl<'a> OperationCounts<'a> {
+    fn new(function: &'a Function, units: &'a Weights) -> Self {
+        Self {
+            function,
+            units,
+            known: vec![None; function.register_limit()],
+            pending: Vec::new(),
         }
     }
-    operations
+
+    /// Returns the number for a register; 0 for values that cannot be recomputed, and for what takes
+    /// no register.
+    fn of(&mut self, register: Register) -> u32 {
+        self.pending.push(register);
+        while let Some(&next) = self.pending.last() {
+            let waiting = self.pending.len();
+            let count = self.known[next.index()].unwrap_or_else(|| self.count(next));
+            if self.pending.len() == waiting {
+                self.known[next.index()] = Some(count);
+                self.pending.pop();
+            }
+        }
+        self.known[register.index()].expect("it was just counted")
+    }
+
+    /// Counts for a register, if nothing is pending for it then.
+    fn count(&mut self, register: Register) -> u32 {
+        let function = self.function;
+        let definition = function.unique_definition(register);
+        let definition = definition.filter(|&it| self.units.get(register) > 0 && is_cheap(function, it));
+        let Some(definition) = definition else {
+            return 0;
+        };
+        let mut count = 1;
+        // Registers that phases made can have higher numbers than their users. That such a one counts
+        // for nothing keeps unreachable code, where definitions may form a circle, from being one here.
+        let mut sources = distinct_sources(function, definition);
+        sources.retain(|source| *source < register);
+        for source in sources {
+            match self.known[source.index()] {
+                Some(of_source) => count += of_source,
+                None => self.pending.push(source),
+            }
+        }
+        count.min(FEWEST_REPEATED)
+    }
 }
 
 /// True if a value has a use outside the block that computes it.

@@ -5,6 +5,7 @@
 mod components;
 mod join;
 mod move_instruction;
+mod number_anew;
 mod prune;
 mod shrink;
 #[cfg(test)]
