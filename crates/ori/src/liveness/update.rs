@@ -24,10 +24,20 @@ impl Liveness {
     /// concerned, or because a register concerned has several definitions, or a use that its
     /// definition does not dominate. They must not be used then.
     pub fn update(&mut self, function: &Function, flow: &ControlFlow) -> bool {
+        self.update_part(function, flow, LARGEST_PART)
+    }
+
+    /// As [`update`](Self::update); `largest_part` is the reciprocal of the part above which too much
+    /// is concerned.
+    fn update_part(&mut self, function: &Function, flow: &ControlFlow, largest_part: usize) -> bool {
         let Some(edits) = function.edits.since(self.current) else {
             return false;
         };
-        let Some(registers) = self.concerned_registers(function, edits) else {
+        if edits.placed.len() > function.instruction_limit() / largest_part {
+            return false;
+        }
+        let most = function.register_limit() / largest_part;
+        let Some(registers) = self.concerned_registers(function, edits, most) else {
             return false;
         };
         if !edits.placed.is_empty() || self.is_of_input() {
@@ -51,9 +61,14 @@ impl Liveness {
         true
     }
 
-    /// Returns the registers whose intervals edits may have changed, each once; none if a
-    /// computation is cheaper than an update.
-    fn concerned_registers(&self, function: &Function, edits: Edits<'_>) -> Option<Vec<Register>> {
+    /// Returns the registers whose intervals edits may have changed, each once; none if there are
+    /// more than `most`, or if the intervals ignore a read of one.
+    fn concerned_registers(
+        &self,
+        function: &Function,
+        edits: Edits<'_>,
+        most: usize,
+    ) -> Option<Vec<Register>> {
         let mut found = EntitySet::with_capacity(function.register_limit());
         let mut registers: Vec<Register> = Vec::new();
         let mut note = |register: Register| {
@@ -72,11 +87,9 @@ impl Liveness {
                     .for_each(&mut note);
             }
         }
-        let is_cheaper = registers.len() <= function.register_limit() / LARGEST_PART
-            && edits.placed.len() <= function.instruction_limit() / LARGEST_PART;
         let unreached = self.intervals.unreached();
-        let is_possible = !unreached.iter().any(|&register| found.contains(register));
-        (is_cheaper && is_possible).then_some(registers)
+        let ignores_read = unreached.iter().any(|&register| found.contains(register));
+        (registers.len() <= most && !ignores_read).then_some(registers)
     }
 
     /// Numbers the instructions as they are now.
@@ -213,12 +226,15 @@ impl<'a> Ends<'a> {
 mod tests {
     use super::*;
     use crate::edit::{InstructionBuilder, Position};
+    use crate::machine::from_machine;
     use crate::operation::Operation;
     use crate::pressure::RegisterPressure;
     use crate::random_function::random_function;
     use crate::types::DataType;
     use oriel_engine::graph::Traversal;
+    use oriel_engine::live::LiveRangeCalc;
     use oriel_engine::snapshot::abi::Stage;
+    use oriel_engine::snapshot::sample::counting_loop;
     use oriel_random::{Random, Stream};
 
     /// Copies an instruction before a user of its result, which then uses the copy, and moves an
@@ -361,6 +377,42 @@ bix3:
             }
         }
         assert!(updated > 1000, "{updated} updates");
+    }
+
+    /// The intervals of an input have LLVM's instructions, of which a branch has two.
+    #[test]
+    fn the_intervals_of_an_input_follow_instructions_placed_in_it() {
+        let snapshot = counting_loop();
+        let snapshot = snapshot.view();
+        let mut function = from_machine(&snapshot).expect("it is a function of LLVM's");
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        function.keep_edit_log();
+        let intervals = LiveRangeCalc::shared(|engine| engine.analyze(&snapshot));
+        let of_input = Liveness::of_input(&function, intervals).expect("definitions reach all reads");
+        let check = |liveness: &mut Liveness, function: &Function| {
+            assert!(liveness.update_part(function, &flow, 1));
+            let anew = Liveness::compute(function, &flow);
+            assert_eq!(liveness.difference(&anew, function), None, "{function}");
+        };
+        check(&mut of_input.clone(), &function);
+        for &block in function.blocks().to_vec().iter() {
+            let nop = InstructionBuilder::new(Operation::Nop, DataType::None);
+            let end = function.terminator(block).expect("a block ends with one");
+            function.insert(Position::Before(end), nop);
+        }
+        let mut liveness = of_input;
+        check(&mut liveness, &function);
+        let counter = function.blocks()[1];
+        let sum = function
+            .instructions(counter)
+            .find(|&it| function.operation(it) == Operation::Iadd);
+        let end = function.terminator(counter).expect("a block ends with one");
+        let setp = function
+            .previous(function.previous(end).expect("the nop"))
+            .expect("the comparison");
+        function.move_to(setp, Position::Before(end));
+        function.move_to(sum.expect("it counts"), Position::Before(setp));
+        check(&mut liveness, &function);
     }
 
     #[test]
