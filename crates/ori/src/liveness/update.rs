@@ -126,7 +126,8 @@ impl Liveness {
     }
 
     /// Describes a difference from other intervals of the same function; none if there is none.
-    /// Numbers may differ: an end is given by the instruction or the block that it is at.
+    /// Numbers may differ: an end is given by the instruction or the block that it is at, a value by
+    /// the end where it is defined. LLVM and Ori count several definitions in different orders.
     pub fn difference(&self, other: &Self, function: &Function) -> Option<String> {
         let [ours, theirs] = [self, other].map(|liveness| Ends::new(liveness, function));
         let different = function.registers().find(|&register| {
@@ -191,16 +192,15 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Returns start, end and value of each segment of a register.
-    fn of(&self, register: Register) -> Vec<(End, End, usize)> {
-        let segments = self.liveness.segments(register).iter();
+    /// Returns start, end and the definition of the value of each segment of a register.
+    fn of(&self, register: Register) -> Vec<(End, End, Option<End>)> {
+        let range = self.liveness.range(register);
+        let end = |index| self.end(index);
+        let segments = range.segments().iter();
         segments
             .map(|segment| {
-                (
-                    self.end(segment.start),
-                    self.end(segment.end),
-                    segment.value.index(),
-                )
+                let definition = range.definition(segment.value).map(end);
+                (end(segment.start), end(segment.end), definition)
             })
             .collect()
     }
