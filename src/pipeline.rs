@@ -6,14 +6,14 @@ pub(crate) mod steps;
 
 pub use directives::Directives;
 
+use crate::live::LiveIntervals;
 use crate::live::pressure::excess_pressure;
-use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Options, Phases, Printing, Validation};
 use crate::ori::analysis::{
     AsynchronousUses, asynchronous_register_user, asynchronous_registers, undefined_value_read,
 };
 use crate::ori::machine::{ImportError, from_machine, to_machine};
-use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
+use crate::ori::{ControlFlow, Function, PrintOptions};
 use crate::phases::never_worse::{Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics};
@@ -25,7 +25,7 @@ use crate::validate::{Subject, Validator};
 use directives::obstacle_to_shared_spills;
 use serde::Serialize;
 use std::borrow::Cow;
-use steps::Steps;
+use steps::{Measured, Steps};
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -230,22 +230,6 @@ enum Change {
     Kept,
 }
 
-/// Returns the liveness of a function as it was imported, if one of these phases needs no more than
-/// that. The snapshot's intervals are given if they are known.
-fn live_ranges(
-    function: &mut Function,
-    snapshot: &Snapshot<'_>,
-    phases: &[&'static Phase],
-    intervals: Option<LiveIntervals>,
-) -> Option<Liveness> {
-    let mut phases = phases.iter();
-    phases.find(|phase| phase.needs.contains(Analyses::LIVE_RANGES))?;
-    let analyze = || LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
-    // The liveness follows the log.
-    function.keep_edit_log();
-    Liveness::of_input(function, intervals.unwrap_or_else(analyze))
-}
-
 /// Runs the phases on a function and judges the result. A change that is taken back leaves the
 /// original function.
 fn optimize(
@@ -268,16 +252,23 @@ fn optimize(
     } else {
         0.0
     };
-    let intervals = steps.intervals.take();
+    let measured = steps.measured.take();
     let (phases, obstacle) = phases_without_obstacle(function, &steps.phases, &mut manager);
-    if let Some(liveness) = live_ranges(function, snapshot, &phases, intervals) {
-        manager.know_live_ranges(liveness);
+    let mut peak_before = measured.as_ref().map(|measured| measured.peak);
+    if phases
+        .iter()
+        .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES))
+    {
+        let Measured { intervals, peak } = measured.unwrap_or_else(|| Measured::of(snapshot));
+        peak_before = Some(peak);
+        manager.know_live_ranges(function, intervals);
     }
     let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
-        Cost::of(function, &flow, budget, || manager.liveness(function))
+        let (is_known, liveness) = (manager.has_current_liveness(), || manager.liveness(function));
+        Cost::of(function, &flow, budget, is_known, liveness)
     });
     let remarks;
     (work.statistics, remarks) = manager.finish();
@@ -291,7 +282,7 @@ fn optimize(
         let Some(after) = after else {
             return Ok(Change::None);
         };
-        if let Some(reason) = worsening(weighted_before, after, snapshot, options) {
+        if let Some(reason) = worsening(weighted_before, peak_before, after, snapshot, options) {
             work.is_changed = false;
             work.remarks.push(messages::taken_back(&reason));
             if let Some(effects) = &mut work.effects {
@@ -370,9 +361,11 @@ fn validate(
     Ok(Change::None)
 }
 
-/// Returns why a function costs more than the original one, whose weighted instructions are known.
+/// Returns why a function costs more than the original one, whose weighted instructions are known, and
+/// perhaps the most units of data registers that are live at once.
 fn worsening(
     weighted_before: f64,
+    peak_before: Option<u32>,
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,
@@ -380,10 +373,11 @@ fn worsening(
     let before = Cost {
         weighted_instructions: weighted_before,
         // Pressure within the budget cannot be worse. Otherwise, which is rare, the original
-        // function is measured again: measuring it beforehand would take time for every function.
-        excess_pressure: match after.excess_pressure {
-            0 => 0,
-            _ => excess_pressure(snapshot, options.phase_options.register_budget),
+        // function is measured, if it was not: measuring all functions beforehand would take time.
+        excess_pressure: match (after.excess_pressure, peak_before) {
+            (0, _) => 0,
+            (_, Some(peak)) => peak.saturating_sub(options.phase_options.register_budget),
+            (_, None) => excess_pressure(snapshot, options.phase_options.register_budget),
         },
     };
     after.worse_than(before)

@@ -24,8 +24,23 @@ pub(super) struct Steps {
     pub(super) phases: Vec<&'static Phase>,
     /// True if the profile leaves the function alone.
     pub(super) is_left_alone: bool,
-    /// The snapshot's intervals, if that decision needed them.
-    pub(super) intervals: Option<LiveIntervals>,
+    /// The snapshot's intervals and their peak, if that decision needed them.
+    pub(super) measured: Option<Measured>,
+}
+
+/// The intervals of a snapshot, and the most units of the general file that are live at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(super) intervals: LiveIntervals,
+    pub(super) peak: u32,
+}
+
+impl Measured {
+    pub(super) fn of(snapshot: &Snapshot<'_>) -> Self {
+        let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
+        let peak = general_peak(&intervals, snapshot);
+        Self { intervals, peak }
+    }
 }
 
 impl Steps {
@@ -35,14 +50,14 @@ impl Steps {
         let in_optimization = options.mode == Mode::Optimize;
         let mut phases: Vec<_> = options.phases_at(stage, snapshot.function().sm).collect();
         let decides = in_optimization && options.phases == Phases::Profile;
-        let (is_left_alone, intervals) = match is_left_alone {
+        let (is_left_alone, measured) = match is_left_alone {
             None if decides => {
                 let needs_intervals = phases
                     .iter()
                     .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES));
                 let least = options.least_pressure(snapshot);
-                let (has_pressure, intervals) = find_pressure(snapshot, least, needs_intervals);
-                (!has_pressure, intervals)
+                let (has_pressure, measured) = find_pressure(snapshot, least, needs_intervals);
+                (!has_pressure, measured)
             }
             known => (decides && known == Some(true), None),
         };
@@ -66,7 +81,7 @@ impl Steps {
             writes_dot: options.dot_directory.is_some(),
             phases,
             is_left_alone,
-            intervals,
+            measured,
         }
     }
 
@@ -107,14 +122,14 @@ pub(crate) fn find_pressure(
     snapshot: &Snapshot<'_>,
     least: u32,
     needs_intervals: bool,
-) -> (bool, Option<LiveIntervals>) {
+) -> (bool, Option<Measured>) {
     let most = least.checked_sub(1);
     let is_open = |&most: &u32| needs_intervals || !exceeds_in_a_block(snapshot, most);
     match most.filter(is_open) {
         None => (true, None),
         Some(most) if may_exceed(snapshot, most) => {
-            let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
-            (general_peak(&intervals, snapshot) > most, Some(intervals))
+            let measured = Measured::of(snapshot);
+            (measured.peak > most, Some(measured))
         }
         Some(_) => (false, None),
     }

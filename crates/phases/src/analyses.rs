@@ -130,6 +130,11 @@ impl AnalysisCache {
         self.liveness.is_some() || self.of_input.is_some()
     }
 
+    /// True if the liveness of the current function is known.
+    pub fn has_current_liveness(&self) -> bool {
+        self.liveness.is_some() && !self.is_liveness_stale
+    }
+
     /// Checks that the analyses which a phase preserved, and the liveness that follows its edits,
     /// equal recomputed ones.
     ///

@@ -9,6 +9,7 @@ use super::{PhaseOptions, PhaseResult, Statistics};
 use cpu_time::ThreadTime;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
+use oriel_engine::live::LiveIntervals;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
 use std::rc::Rc;
 
@@ -48,10 +49,19 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// Takes the [liveness](Liveness::of_input) of the function, which no phase has changed yet, for
-    /// phases that need [`Analyses::LIVE_RANGES`].
-    pub fn know_live_ranges(&mut self, liveness: Liveness) {
-        self.analyses.know_live_ranges(liveness);
+    /// Takes the intervals of the snapshot that the function was imported from, which no phase has
+    /// changed yet, for phases that need [`Analyses::LIVE_RANGES`].
+    pub fn know_live_ranges(&mut self, function: &mut Function, intervals: LiveIntervals) {
+        // The liveness follows the log.
+        function.keep_edit_log();
+        if let Some(liveness) = Liveness::of_input(function, intervals) {
+            self.analyses.know_live_ranges(liveness);
+        }
+    }
+
+    /// True if the liveness of the function as it is now is known, so that asking for it takes no time.
+    pub fn has_current_liveness(&self) -> bool {
+        self.analyses.has_current_liveness()
     }
 
     /// Returns the [registers that may be in use in the background](oriel_ori::analysis::asynchronous_registers).

@@ -10,7 +10,7 @@ use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{
     AddressSpace, ControlFlow, Function, Instruction, Liveness, OperandKind, Operation, RegisterFile,
-    RegisterPressure, each_border_use, units_of,
+    each_border_use, peaks_of_blocks, units_of,
 };
 use std::rc::Rc;
 
@@ -35,16 +35,18 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Computes the cost of a function for a register budget. Calls `liveness` only if necessary.
+    /// Computes the cost of a function for a register budget. Calls `liveness` only if necessary, or
+    /// if it is known.
     pub fn of(
         function: &Function,
         flow: &ControlFlow,
         register_budget: u32,
+        is_liveness_known: bool,
         liveness: impl FnOnce() -> Rc<Liveness>,
     ) -> Self {
         Self {
             weighted_instructions: weighted_instructions(function, flow),
-            excess_pressure: excess_pressure(function, register_budget, liveness),
+            excess_pressure: excess_pressure(function, register_budget, is_liveness_known, liveness),
         }
     }
 
@@ -100,21 +102,27 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
 }
 
 /// Returns the [excess pressure](Cost::excess_pressure) of a function for a register budget. Calls
-/// `liveness` only if necessary.
+/// `liveness` only if necessary, or if it is known.
 fn excess_pressure(
     function: &Function,
     register_budget: u32,
+    is_liveness_known: bool,
     liveness: impl FnOnce() -> Rc<Liveness>,
 ) -> u32 {
     let is_data = |register| is_data(function, register);
+    let units = |register| match is_data(register) {
+        true => units_of(function, register),
+        false => 0,
+    };
     // Liveness is the most expensive part, and most functions have few registers anyway.
-    let registers = function.registers().filter(|&register| is_data(register));
-    let all: u32 = registers.map(|register| units_of(function, register)).sum();
-    if all <= register_budget || most_live(function, is_data) <= register_budget {
+    let all: u32 = function.registers().map(units).sum();
+    let fits = || !is_liveness_known && most_live(function, is_data) <= register_budget;
+    if all <= register_budget || fits() {
         return 0;
     }
-    let pressure = RegisterPressure::compute(function, &liveness(), None);
-    pressure.peak_data.saturating_sub(register_budget)
+    let peaks = peaks_of_blocks(function, &liveness(), units).into_iter();
+    let peak = peaks.map(|(_, peak)| peak).max().unwrap_or(0);
+    peak.saturating_sub(register_budget)
 }
 
 pub(super) fn is_data(function: &Function, register: Register) -> bool {
@@ -151,8 +159,8 @@ mod tests {
     use super::*;
     use oriel_engine::graph::Traversal;
     use oriel_engine::snapshot::abi::Stage;
-    use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;
+    use oriel_ori::{RegisterPressure, parse_function};
     use proptest::prelude::*;
 
     const CODE: &str = "\
@@ -172,7 +180,7 @@ bix1:
         let function = parse_function(text).expect("it is well formed");
         let flow = ControlFlow::analyze(&function, Traversal::default());
         let liveness = || Rc::new(Liveness::compute(&function, &flow));
-        Cost::of(&function, &flow, budget, liveness)
+        Cost::of(&function, &flow, budget, false, liveness)
     }
 
     #[test]
@@ -211,6 +219,11 @@ bix1:
                 let peak = RegisterPressure::compute(&function, &liveness, None).peak_data;
                 let bound = most_live(&function, |register| is_data(&function, register));
                 prop_assert!(peak <= bound, "{peak} of {bound}\n{function}");
+                let liveness = Rc::new(liveness);
+                for (budget, is_known) in [(peak / 2, true), (peak / 2, false), (peak, true)] {
+                    let excess = excess_pressure(&function, budget, is_known, || Rc::clone(&liveness));
+                    prop_assert_eq!(excess, peak - budget, "{}", function);
+                }
             }
         }
     }
