@@ -197,6 +197,9 @@ impl Function {
         let data = &mut self.instructions[instruction];
         let block = data.block.take().expect("the instruction is in a block");
         let (previous, next) = (data.previous.take(), data.next.take());
+        if data.operation.is_terminator() {
+            self.edits.note_flow();
+        }
         match previous {
             Some(previous) => self.instructions[previous].next = next.into(),
             None => self.blocks[block].first = next.into(),
@@ -213,9 +216,13 @@ impl Function {
     /// Changes the operation and keeps the operands.
     pub fn set_operation(&mut self, instruction: Instruction, operation: Operation) {
         let data = &mut self.instructions[instruction];
-        // They use their operands elsewhere, or not at all.
-        let is_special = |operation: Operation| operation == Operation::Phi || operation.is_debug();
-        if is_special(data.operation) != is_special(operation) {
+        // Which of these an operation is: they use their operands elsewhere, or not at all, or leave
+        // the block.
+        let kind = |operation: Operation| {
+            let is_phi = operation == Operation::Phi;
+            (is_phi, operation.is_debug(), operation.is_terminator())
+        };
+        if kind(data.operation) != kind(operation) {
             self.edits.note_flow();
         }
         data.operation = operation;

@@ -19,10 +19,14 @@ pub(super) struct RangeBuilder<'a> {
     live_into: Vec<Block>,
     /// The segments, before they are joined.
     pieces: Vec<(SlotIndex, SlotIndex)>,
+    /// How many blocks may still be visited.
+    blocks_left: usize,
 }
 
 impl<'a> RangeBuilder<'a> {
-    pub fn new(function: &'a Function, flow: &'a ControlFlow) -> Self {
+    /// Creates a builder that visits at most `most_blocks` blocks for all ranges together, but for
+    /// the last one's uses.
+    pub fn new(function: &'a Function, flow: &'a ControlFlow, most_blocks: usize) -> Self {
         let mut ends = SecondaryMap::with_default(SlotIndex::ZERO);
         ends.resize(function.block_limit());
         Self {
@@ -31,11 +35,12 @@ impl<'a> RangeBuilder<'a> {
             ends,
             live_into: Vec::new(),
             pieces: Vec::new(),
+            blocks_left: most_blocks,
         }
     }
 
-    /// Returns the range of a register whose only definition dominates its uses; otherwise none.
-    /// Of `liveness`, only the numbering counts.
+    /// Returns the range of a register whose only definition dominates its uses; otherwise, and if no
+    /// more blocks may be visited, none. Of `liveness`, only the numbering counts.
     pub fn range(&mut self, liveness: &Liveness, register: Register) -> Option<OwnedLiveRange> {
         let definition = self.function.unique_definition(register)?;
         let home = self.function.block_of(definition)?;
@@ -66,6 +71,7 @@ impl<'a> RangeBuilder<'a> {
         let mut visited = 0;
         while let Some(&block) = self.live_into.get(visited) {
             visited += 1;
+            self.blocks_left = self.blocks_left.checked_sub(1)?;
             let predecessors = self.flow.graph.predecessors(block);
             if predecessors.is_empty() {
                 return None;

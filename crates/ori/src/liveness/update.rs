@@ -21,7 +21,7 @@ const LARGEST_PART: usize = 4;
 impl Liveness {
     /// Brings the intervals up to date with a function and its current control flow. Returns false
     /// if they have to be computed anew: because blocks or edges changed, because too much is
-    /// concerned, or because a register concerned has several definitions, or a use that its
+    /// concerned or live through too many blocks, or because a register concerned has several definitions, or a use that its
     /// definition does not dominate. They must not be used then.
     pub fn update(&mut self, function: &Function, flow: &ControlFlow) -> bool {
         self.update_part(function, flow, LARGEST_PART)
@@ -43,7 +43,8 @@ impl Liveness {
         if !edits.placed.is_empty() || self.is_of_input() {
             self.number_anew(function);
         }
-        let mut builder = RangeBuilder::new(function, flow);
+        // A visit of a block takes half of the time that a computation takes for an instruction.
+        let mut builder = RangeBuilder::new(function, flow, function.instruction_limit());
         for register in registers {
             if function.is_unused(register) && function.definitions(register).next().is_none() {
                 self.intervals.remove_interval(register);
@@ -348,6 +349,62 @@ bix3:
             edit(&mut function, first, last);
             let flow = ControlFlow::analyze(&function, Traversal::default());
             assert!(!liveness.update(&function, &flow));
+        }
+    }
+
+    #[test]
+    fn another_end_of_a_block_needs_a_computation() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %0:R32 = LD.global.b32 [0]
+    NOP
+    BRA bix1
+bix1:
+    ST.global.b32 %0, [4]
+    RET
+}
+";
+        let without_end = |function: &mut Function, end| function.remove(end);
+        let with_exit = |function: &mut Function, end| {
+            let nop = function.previous(end).expect("it has one");
+            function.set_operation(nop, Operation::Exit);
+        };
+        let edits: [fn(&mut Function, Instruction); 2] = [without_end, with_exit];
+        for edit in edits {
+            let mut function = crate::parse_function(text).expect("it is well formed");
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            function.keep_edit_log();
+            let mut liveness = Liveness::compute(&function, &flow);
+            let end = function.terminator(function.entry()).expect("it has one");
+            edit(&mut function, end);
+            assert!(!liveness.update(&function, &flow));
+        }
+    }
+
+    /// Walks from the uses of values that are live everywhere would visit all blocks for each of them.
+    #[test]
+    fn values_that_are_live_through_many_blocks_are_computed_together() {
+        const VALUES: usize = 40;
+        const BLOCKS: usize = 100;
+        let mut text = String::from("kernel \"k\" sm_80 ssa {\nbix0:\n");
+        let loads = (0..VALUES).map(|value| format!("    %{value}:R32 = LD.global.b32 [{value}]\n"));
+        text.extend(loads);
+        text.extend((1..BLOCKS).map(|block| format!("    BRA bix{block}\nbix{block}:\n")));
+        text.extend((0..VALUES).map(|value| format!("    ST.global.b32 %{value}, [{value}]\n")));
+        text.push_str("    RET\n}\n");
+        for (concerned, is_update) in [(1, true), (VALUES, false)] {
+            let mut function = crate::parse_function(&text).expect("it is well formed");
+            let flow = ControlFlow::analyze(&function, Traversal::default());
+            function.keep_edit_log();
+            let mut liveness = Liveness::compute(&function, &flow);
+            let last = function.blocks().last().copied().expect("it has blocks");
+            let stores: Vec<Instruction> = function.instructions(last).take(concerned).collect();
+            for store in stores {
+                let copy = InstructionBuilder::copy_of(&function, store);
+                function.insert(Position::Start(last), copy);
+            }
+            assert_eq!(liveness.update_part(&function, &flow, 1), is_update);
         }
     }
 

@@ -106,3 +106,86 @@ impl NewNumbers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::{Block, Register};
+    use crate::live::testing::{Random, random_function};
+    use crate::live::{InsertionPoint, LiveRangeCalc, Slot};
+
+    /// An end of a segment by what it is at: a block's start, or a slot of an instruction.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum End {
+        Block(usize),
+        Slot(Option<Instruction>, Slot),
+    }
+
+    /// Returns start, end and definition of each segment, with the instructions as `name` calls them.
+    fn ends(
+        intervals: &LiveIntervals,
+        registers: impl Iterator<Item = Register>,
+        name: impl Fn(Instruction) -> Instruction,
+    ) -> Vec<[End; 3]> {
+        let indexes = intervals.indexes();
+        let end = |index: SlotIndex| match indexes.block_starts().binary_search(&index) {
+            Ok(block) => End::Block(block),
+            Err(_) => End::Slot(indexes.instruction_at(index).map(&name), index.slot()),
+        };
+        let segments = registers.flat_map(|register| {
+            let range = intervals.interval(register);
+            range.segments().iter().map(move |segment| {
+                let definition = range.definition(segment.value).expect("it is used");
+                [segment.start, segment.end, definition]
+            })
+        });
+        segments.map(|places| places.map(end)).collect()
+    }
+
+    #[test]
+    fn intervals_follow_a_numbering_of_inserted_instructions() {
+        for seed in 0..500 {
+            let mut random = Random(seed);
+            let (blocks, registers, length) =
+                (1 + random.below(8), 1 + random.below(12), 1 + random.below(10));
+            let function = random_function(&mut random, blocks, registers, length).finish(|| 0);
+            let snapshot = function.snapshot();
+            let mut intervals = LiveRangeCalc::shared(|engine| engine.analyze(&snapshot));
+            let mut layout: Vec<Vec<Instruction>> = snapshot
+                .blocks()
+                .map(|block| {
+                    let instructions = snapshot.instruction_range(block).map(Instruction::new);
+                    let has_index = |&it: &Instruction| intervals.indexes().has_index(it);
+                    instructions.filter(has_index).collect()
+                })
+                .collect();
+            for number in 0..random.below(60) as usize {
+                let block = random.below(blocks) as usize;
+                let new = Instruction::new(snapshot.instruction_count() + number);
+                let place = random.below(layout[block].len() as u32 + 1) as usize;
+                let point = match place.checked_sub(1) {
+                    Some(before) => InsertionPoint::After(layout[block][before]),
+                    None => InsertionPoint::AtStart(Block::new(block)),
+                };
+                intervals.insert_instruction(new, point);
+                layout[block].insert(place, new);
+            }
+            if let Some(register) = snapshot.registers().next() {
+                // A range that was edited follows, too.
+                intervals.range_mut(register);
+            }
+            let before = ends(&intervals, snapshot.registers(), |it| it);
+            let lengths: Vec<usize> = layout.iter().map(Vec::len).collect();
+            let old_names: Vec<Instruction> = layout.into_iter().flatten().collect();
+            let names: Vec<_> = old_names.iter().map(|&it| it.into()).collect();
+            intervals.number_anew(&lengths, &names, &[]);
+            let after = ends(&intervals, snapshot.registers(), |it| old_names[it.index()]);
+            assert_eq!(before, after, "seed {seed}");
+            let starts = intervals.indexes().block_starts();
+            assert!(
+                starts.is_sorted() && starts.len() == lengths.len() + 1,
+                "seed {seed}"
+            );
+        }
+    }
+}
