@@ -5,6 +5,7 @@ use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::records::{OrielPlan, OrielSnapshot};
 use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
 use super::text::{OrielSink, OrielText};
+use crate::entity::Instruction;
 use crate::guard::guarded;
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{self, FunctionHash, Mode, Options, RolledLoops};
@@ -422,8 +423,11 @@ fn function_report<'a>(
     };
     let instructions_out = match &run.plan {
         Some((plan, _)) if result == Outcome::Changed => {
-            let debug = snapshot.instruction_count() - instructions_in;
-            plan.instruction_count() - debug
+            let instructions = plan.input_instructions();
+            let is_debug = |source: &Option<Instruction>| {
+                source.is_some_and(|source| snapshot.instruction(source).is_debug())
+            };
+            instructions.filter(|source| !is_debug(source)).count()
         }
         _ => instructions_in,
     };

@@ -6,6 +6,7 @@
 pub mod abi;
 
 use abi::{PlanAction, PlanBlockRecord, PlanInstructionRecord};
+use oriel_engine::entity::Instruction;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{ConstantRecord, EdgeRecord, OperandRecord, StringRecord};
 
@@ -61,8 +62,14 @@ impl Plan {
         }
     }
 
-    /// Returns the number of instructions of the new body.
-    pub fn instruction_count(&self) -> usize {
-        self.instructions.len() - 1
+    /// Returns, for each instruction of the new body, that of the input that it is kept or made
+    /// from, if any. What is new is never a debug instruction.
+    pub fn input_instructions(&self) -> impl Iterator<Item = Option<Instruction>> {
+        let all = &self.instructions[..self.instructions.len() - 1];
+        all.iter().map(|record| {
+            let is_new = record.action == PlanAction::New as u32;
+            let source = record.source.checked_sub(1).filter(|_| !is_new);
+            source.map(Instruction::from_u32)
+        })
     }
 }
