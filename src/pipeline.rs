@@ -7,14 +7,13 @@ pub(crate) mod steps;
 pub use directives::Directives;
 
 use crate::live::LiveIntervals;
-use crate::live::pressure::excess_pressure;
 use crate::options::{MinBlocks, Options, Phases, Printing, Validation};
 use crate::ori::analysis::{
     AsynchronousUses, asynchronous_register_user, asynchronous_registers, undefined_value_read,
 };
 use crate::ori::machine::{ImportError, from_machine, to_machine};
-use crate::ori::{ControlFlow, Function, PrintOptions};
-use crate::phases::never_worse::{Cost, weighted_instructions};
+use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
+use crate::phases::never_worse::{self, Cost, weighted_instructions};
 use crate::phases::registry::Phase;
 use crate::phases::{Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics};
 use crate::plan::Plan;
@@ -25,6 +24,7 @@ use crate::validate::{Subject, Validator};
 use directives::obstacle_to_shared_spills;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::rc::Rc;
 use steps::{Measured, Steps};
 
 /// The result for a function.
@@ -254,14 +254,17 @@ fn optimize(
     };
     let measured = steps.measured.take();
     let (phases, obstacle) = phases_without_obstacle(function, &steps.phases, &mut manager);
-    let mut peak_before = measured.as_ref().map(|measured| measured.peak);
+    let mut excess_before = None;
     if phases
         .iter()
         .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES))
     {
-        let Measured { intervals, peak } = measured.unwrap_or_else(|| Measured::of(snapshot));
-        peak_before = Some(peak);
-        manager.know_live_ranges(function, intervals);
+        let measured = measured.unwrap_or_else(|| Measured::of(snapshot));
+        let excess = measured.excess(snapshot, budget);
+        if manager.know_live_ranges(function, measured.intervals) && options.verify {
+            verify_excess(function, &mut manager, budget, excess)?;
+        }
+        excess_before = Some(excess);
     }
     let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
     let weighted_before = weighted_before + manager.allowance();
@@ -282,7 +285,7 @@ fn optimize(
         let Some(after) = after else {
             return Ok(Change::None);
         };
-        if let Some(reason) = worsening(weighted_before, peak_before, after, snapshot, options) {
+        if let Some(reason) = worsening(weighted_before, excess_before, after, snapshot, options) {
             work.is_changed = false;
             work.remarks.push(messages::taken_back(&reason));
             if let Some(effects) = &mut work.effects {
@@ -362,10 +365,10 @@ fn validate(
 }
 
 /// Returns why a function costs more than the original one, whose weighted instructions are known, and
-/// perhaps the most units of data registers that are live at once.
+/// perhaps the excess pressure.
 fn worsening(
     weighted_before: f64,
-    peak_before: Option<u32>,
+    excess_before: Option<u32>,
     after: Cost,
     snapshot: &Snapshot<'_>,
     options: &Options,
@@ -374,10 +377,10 @@ fn worsening(
         weighted_instructions: weighted_before,
         // Pressure within the budget cannot be worse. Otherwise, which is rare, the original
         // function is measured, if it was not: measuring all functions beforehand would take time.
-        excess_pressure: match (after.excess_pressure, peak_before) {
+        excess_pressure: match (after.excess_pressure, excess_before) {
             (0, _) => 0,
-            (_, Some(peak)) => peak.saturating_sub(options.phase_options.register_budget),
-            (_, None) => excess_pressure(snapshot, options.phase_options.register_budget),
+            (_, Some(excess)) => excess,
+            (_, None) => Measured::of(snapshot).excess(snapshot, options.phase_options.register_budget),
         },
     };
     after.worse_than(before)
@@ -444,6 +447,23 @@ fn run_listed(
 }
 
 /// Runs Ori's verifier on a function.
+/// Checks that the excess pressure of the intervals of LLVM's function is that of the function in Ori:
+/// the guard compares it with one of Ori's.
+fn verify_excess(
+    function: &Function,
+    manager: &mut Manager<'_>,
+    budget: u32,
+    excess: u32,
+) -> Result<(), PipelineError> {
+    let liveness = || Rc::new(Liveness::compute(function, &manager.control_flow(function)));
+    let of_ori = never_worse::excess_pressure(function, budget, false, liveness);
+    if of_ori != excess {
+        let message = format!("the excess pressure is {excess} by LLVM's intervals and {of_ori} by Ori's");
+        return Err(message.into());
+    }
+    Ok(())
+}
+
 fn verify(function: &Function, state: &str) -> Result<(), PipelineError> {
     match function.verify().first() {
         None => Ok(()),

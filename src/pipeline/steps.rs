@@ -1,7 +1,9 @@
 //! What there is to do for a function at a stage.
 
 use super::messages;
-use crate::live::pressure::{exceeds_in_a_block, general_peak, may_exceed};
+use crate::live::pressure::{
+    exceeds_in_a_block, general_peak, general_peak_without_early_clobbers, may_exceed,
+};
 use crate::live::{LiveIntervals, LiveRangeCalc};
 use crate::options::{MinBlocks, Mode, Options, Phases};
 use crate::ori::Function;
@@ -40,6 +42,16 @@ impl Measured {
         let intervals = LiveRangeCalc::shared(|engine| engine.analyze(snapshot));
         let peak = general_peak(&intervals, snapshot);
         Self { intervals, peak }
+    }
+
+    /// Returns by how many units the peak exceeds `budget`, as [`Cost`](crate::phases::never_worse::Cost)
+    /// counts: Ori's intervals have no results that are written early.
+    pub(super) fn excess(&self, snapshot: &Snapshot<'_>, budget: u32) -> u32 {
+        let peak = match self.peak > budget && self.intervals.has_early_clobbers() {
+            true => general_peak_without_early_clobbers(&self.intervals, snapshot),
+            false => self.peak,
+        };
+        peak.saturating_sub(budget)
     }
 }
 

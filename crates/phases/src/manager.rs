@@ -50,13 +50,17 @@ impl<'a> Manager<'a> {
     }
 
     /// Takes the intervals of the snapshot that the function was imported from, which no phase has
-    /// changed yet, for phases that need [`Analyses::LIVE_RANGES`].
-    pub fn know_live_ranges(&mut self, function: &mut Function, intervals: LiveIntervals) {
+    /// changed yet, for phases that need [`Analyses::LIVE_RANGES`]. Returns false if they are not the
+    /// function's in Ori, and forgets them.
+    pub fn know_live_ranges(&mut self, function: &mut Function, intervals: LiveIntervals) -> bool {
         // The liveness follows the log.
         function.keep_edit_log();
-        if let Some(liveness) = Liveness::of_input(function, intervals) {
+        let liveness = Liveness::of_input(function, intervals);
+        let is_known = liveness.is_some();
+        if let Some(liveness) = liveness {
             self.analyses.know_live_ranges(liveness);
         }
+        is_known
     }
 
     /// True if the liveness of the function as it is now is known, so that asking for it takes no time.

@@ -103,7 +103,7 @@ fn becomes_code(function: &Function, instruction: Instruction) -> bool {
 
 /// Returns the [excess pressure](Cost::excess_pressure) of a function for a register budget. Calls
 /// `liveness` only if necessary, or if it is known.
-fn excess_pressure(
+pub fn excess_pressure(
     function: &Function,
     register_budget: u32,
     is_liveness_known: bool,

@@ -133,6 +133,12 @@ impl LiveIntervals {
         &self.indexes
     }
 
+    /// True if a value of intervals as they were computed is defined early.
+    pub fn has_early_clobbers(&self) -> bool {
+        let mut values = self.values.iter().filter_map(|definition| definition.expand());
+        values.any(SlotIndex::is_early_clobber)
+    }
+
     /// Returns the number of registers, including those without an interval.
     #[inline]
     pub fn register_count(&self) -> usize {

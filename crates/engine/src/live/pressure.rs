@@ -210,6 +210,24 @@ pub fn may_exceed(snapshot: &Snapshot<'_>, budget: u32) -> bool {
 /// Returns the most units of the general file that are live at once: the peak of the [`Pressure`] of
 /// `intervals`, the live intervals of `snapshot`.
 pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
+    peak_of_starts(intervals, snapshot, |start| start)
+}
+
+/// Returns what [`general_peak`] would be if results that are written early could have the register
+/// of a source.
+pub fn general_peak_without_early_clobbers(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
+    peak_of_starts(intervals, snapshot, |start| match start.is_early_clobber() {
+        true => start.register_slot(false),
+        false => start,
+    })
+}
+
+/// Returns the peak of the general file if each segment begins where `start_of` puts its start.
+fn peak_of_starts(
+    intervals: &LiveIntervals,
+    snapshot: &Snapshot<'_>,
+    start_of: impl Fn(SlotIndex) -> SlotIndex,
+) -> u32 {
     let slots = Slots::of(intervals);
     let mut changes = vec![0_i32; slots.count()];
     for register in snapshot.registers() {
@@ -219,7 +237,7 @@ pub fn general_peak(intervals: &LiveIntervals, snapshot: &Snapshot<'_>) -> u32 {
         }
         let units = general_units(snapshot, register) as i32;
         for segment in segments {
-            changes[slots.place(segment.start)] += units;
+            changes[slots.place(start_of(segment.start))] += units;
             changes[slots.place(segment.end)] -= units;
         }
     }
@@ -350,7 +368,8 @@ mod tests {
     use super::*;
     use crate::entity::EntityRef;
     use crate::live::LiveRangeCalc;
-    use crate::live::testing::{PLAIN, Random, TestFunction, def, random_function, read};
+    use crate::live::testing::{PLAIN, Random, TestFunction, def, operand, random_function, read};
+    use crate::snapshot::abi::OperandFlags;
     use proptest::prelude::*;
 
     #[test]
@@ -379,6 +398,24 @@ mod tests {
         assert_eq!(excess, [1, 0]);
         let block = pressure.block_peak(&intervals, File::General, Block::new(0));
         assert_eq!(block, peak);
+    }
+
+    #[test]
+    fn an_early_result_has_a_register_beside_the_sources() {
+        let early = operand(4, OperandFlags::DEF | OperandFlags::EARLY_CLOBBER);
+        for (result, peak) in [(early, 2), (def(4), 1)] {
+            let mut function = TestFunction::new(5);
+            function.block(&[]);
+            function.instruction(PLAIN, &[def(0)]);
+            function.instruction(PLAIN, &[result, read(0)]);
+            function.instruction(PLAIN, &[read(4)]);
+            let function = function.finish(|| 0);
+            let snapshot = function.snapshot();
+            let intervals = LiveRangeCalc::new().analyze(&snapshot);
+            assert_eq!(intervals.has_early_clobbers(), peak == 2);
+            assert_eq!(general_peak(&intervals, &snapshot), peak);
+            assert_eq!(general_peak_without_early_clobbers(&intervals, &snapshot), 1);
+        }
     }
 
     #[test]
