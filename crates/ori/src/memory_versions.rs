@@ -132,7 +132,7 @@ fn place_joins(function: &Function, flow: &ControlFlow) -> [NodeSet<Block>; Memo
     pending.map(|mut pending| {
         let mut starts = NodeSet::new(function.block_limit());
         while let Some(block) = pending.pop() {
-            for &join in frontier.of(block) {
+            for join in frontier.of(block) {
                 if starts.insert(join) {
                     pending.push(join);
                 }

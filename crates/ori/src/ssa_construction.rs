@@ -92,7 +92,7 @@ impl<'a> JoinPlacer<'a> {
         let mut reached = EntitySet::new();
         self.pending.extend(defining.iter());
         while let Some(block) = self.pending.pop() {
-            for &join in self.frontier.of(block) {
+            for join in self.frontier.of(block) {
                 if reached.insert(join) {
                     self.pending.push(join);
                     joins.extend(live_in.contains(join).then_some(join));

@@ -8,26 +8,36 @@
 //! on the way from a predecessor of `b` up to, and not including, the immediate dominator of `b`.
 //! Size and cost can be quadratic in the number of nodes.
 
-use super::rows::Rows;
 use super::{DominatorTree, Graph, Node};
-use crate::entity::PackedOption;
+use crate::entity::{EntityRef, PackedOption, entity_impl};
 
 /// The dominance frontier of every node. Over a [`ReversedGraph`](super::ReversedGraph) and its
 /// tree, these are the nodes that a node is control dependent on.
 #[derive(Clone, Debug)]
 pub struct DominanceFrontier<N: Node> {
-    rows: Rows<N, N>,
-    pairs: Vec<(N, N)>,
-    /// The last node added to each node's frontier.
-    latest: Vec<PackedOption<N>>,
+    /// By node: the first entry of its frontier.
+    first: Vec<PackedOption<EntryId>>,
+    entries: Vec<Entry<N>>,
 }
+
+/// A node of a frontier.
+#[derive(Clone, Copy, Debug)]
+struct Entry<N> {
+    node: N,
+    /// The next entry of the same frontier, with a higher number.
+    next: PackedOption<EntryId>,
+}
+
+/// An [`Entry`] of the frontiers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct EntryId(u32);
+entity_impl!(EntryId, "entry");
 
 impl<N: Node> Default for DominanceFrontier<N> {
     fn default() -> Self {
         Self {
-            rows: Rows::default(),
-            pairs: Vec::new(),
-            latest: Vec::new(),
+            first: Vec::new(),
+            entries: Vec::new(),
         }
     }
 }
@@ -48,42 +58,50 @@ impl<N: Node> DominanceFrontier<N> {
         dominators: &DominatorTree<N>,
         most: usize,
     ) -> bool {
-        let Self { rows, pairs, latest } = self;
-        pairs.clear();
-        latest.clear();
-        latest.resize(graph.node_count(), PackedOption::default());
-        for node in graph.nodes().filter(|&node| dominators.is_reachable(node)) {
+        self.entries.clear();
+        self.first.clear();
+        self.first.resize(graph.node_count(), PackedOption::default());
+        // From the last node to the first, since each comes before those that a frontier has already.
+        let nodes = graph.nodes().rev();
+        for node in nodes.filter(|&node| dominators.is_reachable(node)) {
             let end = dominators.immediate(node);
             for predecessor in graph.predecessors(node) {
                 let mut runner = Some(predecessor).filter(|&from| dominators.is_reachable(from));
                 while let Some(current) = runner.filter(|_| runner != end) {
-                    let latest = &mut latest[current.index()];
-                    if latest.expand() == Some(node) {
+                    let first = &mut self.first[current.index()];
+                    let next = *first;
+                    if next
+                        .expand()
+                        .is_some_and(|next| self.entries[next.index()].node == node)
+                    {
                         break;
                     }
-                    if pairs.len() == most {
-                        *rows = Rows::default();
+                    if self.entries.len() == most {
+                        self.first.fill(PackedOption::default());
                         return false;
                     }
-                    *latest = node.into();
-                    pairs.push((current, node));
+                    *first = EntryId::new(self.entries.len()).into();
+                    self.entries.push(Entry { node, next });
                     runner = dominators.immediate(current);
                 }
             }
         }
-        rows.fill(graph.node_count(), pairs.iter().copied());
         true
     }
 
     /// Returns the frontier of a node, by number; empty for unreachable nodes.
-    pub fn of(&self, node: N) -> &[N] {
-        self.rows.of(node)
+    pub fn of(&self, node: N) -> impl Iterator<Item = N> {
+        let mut next = self.first[node.index()];
+        std::iter::from_fn(move || {
+            let entry = self.entries[next.expand()?.index()];
+            next = entry.next;
+            Some(entry.node)
+        })
     }
 
     /// Returns the bytes of memory held.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.rows.memory_bytes()
-            + self.pairs.capacity() * size_of::<(N, N)>()
-            + self.latest.capacity() * size_of::<N>()
+        self.first.capacity() * size_of::<PackedOption<EntryId>>()
+            + self.entries.capacity() * size_of::<Entry<N>>()
     }
 }

@@ -66,11 +66,6 @@ impl<K: EntityRef, V: EntityRef> Rows<K, V> {
     pub(crate) fn values(&self) -> &[V] {
         &self.values
     }
-
-    /// Returns the bytes of memory held.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.first.capacity() * size_of::<u32>() + self.values.capacity() * size_of::<V>()
-    }
 }
 
 #[cfg(test)]

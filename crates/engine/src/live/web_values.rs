@@ -164,7 +164,7 @@ impl WebSolver {
         self.sources.extend(defining);
         while let Some(source) = self.sources.pop() {
             let values = states[source.index()].new_values() & *solved;
-            for &block in self.frontier.of(source) {
+            for block in self.frontier.of(source) {
                 let state = &mut states[block.index()];
                 let phis = values & state.live_in & !state.phis;
                 if phis != 0 {

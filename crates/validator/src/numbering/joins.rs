@@ -168,7 +168,7 @@ pub(super) fn place_joins(
         let variable = group[0].0;
         pending.extend(group.iter().map(|&(_, node)| node));
         while let Some(node) = pending.pop() {
-            for &join in frontier.of(node) {
+            for join in frontier.of(node) {
                 if std::mem::replace(&mut marked[join.index()], variable) != variable {
                     joins.push((join, variable, None));
                     pending.push(join);
