@@ -62,10 +62,15 @@ impl Plan {
         }
     }
 
+    /// Returns the number of instructions of the new body.
+    pub fn instruction_count(&self) -> usize {
+        self.instructions.len() - 1
+    }
+
     /// Returns, for each instruction of the new body, that of the input that it is kept or made
     /// from, if any. What is new is never a debug instruction.
     pub fn input_instructions(&self) -> impl Iterator<Item = Option<Instruction>> {
-        let all = &self.instructions[..self.instructions.len() - 1];
+        let all = &self.instructions[..self.instruction_count()];
         all.iter().map(|record| {
             let is_new = record.action == PlanAction::New as u32;
             let source = record.source.checked_sub(1).filter(|_| !is_new);
