@@ -15,7 +15,7 @@ use crate::ori::machine::{ImportError, from_machine, to_machine};
 use crate::ori::{ControlFlow, Function, Liveness, PrintOptions};
 use crate::phases::never_worse::{self, Cost, weighted_instructions};
 use crate::phases::registry::Phase;
-use crate::phases::{Analyses, Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics};
+use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, StageEffects, Statistics};
 use crate::plan::Plan;
 use crate::report::wants_min_blocks;
 use crate::snapshot::Snapshot;
@@ -25,7 +25,7 @@ use directives::obstacle_to_shared_spills;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
-use steps::{Measured, Steps};
+use steps::{Measured, Steps, need_live_ranges};
 
 /// The result for a function.
 #[derive(Debug, Default)]
@@ -255,10 +255,7 @@ fn optimize(
     let measured = steps.measured.take();
     let (phases, obstacle) = phases_without_obstacle(function, &steps.phases, &mut manager);
     let mut excess_before = None;
-    if phases
-        .iter()
-        .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES))
-    {
+    if need_live_ranges(&phases) {
         let measured = measured.unwrap_or_else(|| Measured::of(snapshot));
         let excess = measured.excess(snapshot, budget);
         if manager.know_live_ranges(function, measured.intervals) && options.verify {
@@ -446,7 +443,6 @@ fn run_listed(
     Ok(is_changed)
 }
 
-/// Runs Ori's verifier on a function.
 /// Checks that the excess pressure of the intervals of LLVM's function is that of the function in Ori:
 /// the guard compares it with one of Ori's.
 fn verify_excess(
@@ -464,6 +460,7 @@ fn verify_excess(
     Ok(())
 }
 
+/// Runs Ori's verifier on a function.
 fn verify(function: &Function, state: &str) -> Result<(), PipelineError> {
     match function.verify().first() {
         None => Ok(()),

@@ -55,6 +55,12 @@ impl Measured {
     }
 }
 
+/// True if one of the phases asks for live ranges, for which the snapshot's intervals serve.
+pub(super) fn need_live_ranges(phases: &[&'static Phase]) -> bool {
+    let mut phases = phases.iter();
+    phases.any(|phase| phase.needs.contains(Analyses::LIVE_RANGES))
+}
+
 impl Steps {
     pub(super) fn of(snapshot: &Snapshot<'_>, options: &Options, is_left_alone: Option<bool>) -> Self {
         let stage = snapshot.stage();
@@ -64,11 +70,8 @@ impl Steps {
         let decides = in_optimization && options.phases == Phases::Profile;
         let (is_left_alone, measured) = match is_left_alone {
             None if decides => {
-                let needs_intervals = phases
-                    .iter()
-                    .any(|phase| phase.needs.contains(Analyses::LIVE_RANGES));
                 let least = options.least_pressure(snapshot);
-                let (has_pressure, measured) = find_pressure(snapshot, least, needs_intervals);
+                let (has_pressure, measured) = find_pressure(snapshot, least, need_live_ranges(&phases));
                 (!has_pressure, measured)
             }
             known => (decides && known == Some(true), None),

@@ -216,8 +216,7 @@ impl Function {
     /// Changes the operation and keeps the operands.
     pub fn set_operation(&mut self, instruction: Instruction, operation: Operation) {
         let data = &mut self.instructions[instruction];
-        // Which of these an operation is: they use their operands elsewhere, or not at all, or leave
-        // the block.
+        // These use their operands elsewhere, or not at all, or end the block.
         let kind = |operation: Operation| {
             let is_phi = operation == Operation::Phi;
             (is_phi, operation.is_debug(), operation.is_terminator())

@@ -19,13 +19,13 @@ pub(super) struct RangeBuilder<'a> {
     live_into: Vec<Block>,
     /// The segments, before they are joined.
     pieces: Vec<(SlotIndex, SlotIndex)>,
-    /// How many blocks may still be visited.
+    /// How many blocks may still be followed to their predecessors.
     blocks_left: usize,
 }
 
 impl<'a> RangeBuilder<'a> {
-    /// Creates a builder that visits at most `most_blocks` blocks for all ranges together, but for
-    /// the last one's uses.
+    /// Creates a builder that follows at most `most_blocks` blocks to their predecessors, for all
+    /// ranges together.
     pub fn new(function: &'a Function, flow: &'a ControlFlow, most_blocks: usize) -> Self {
         let mut ends = SecondaryMap::with_default(SlotIndex::ZERO);
         ends.resize(function.block_limit());
@@ -40,7 +40,7 @@ impl<'a> RangeBuilder<'a> {
     }
 
     /// Returns the range of a register whose only definition dominates its uses; otherwise, and if no
-    /// more blocks may be visited, none. Of `liveness`, only the numbering counts.
+    /// more blocks may be followed, none. Of `liveness`, only the numbering counts.
     pub fn range(&mut self, liveness: &Liveness, register: Register) -> Option<OwnedLiveRange> {
         let definition = self.function.unique_definition(register)?;
         let home = self.function.block_of(definition)?;

@@ -21,8 +21,8 @@ const LARGEST_PART: usize = 4;
 impl Liveness {
     /// Brings the intervals up to date with a function and its current control flow. Returns false
     /// if they have to be computed anew: because blocks or edges changed, because too much is
-    /// concerned or live through too many blocks, or because a register concerned has several definitions, or a use that its
-    /// definition does not dominate. They must not be used then.
+    /// concerned or live through too many blocks, or because a register concerned has several
+    /// definitions, or a use that its definition does not dominate. They must not be used then.
     pub fn update(&mut self, function: &Function, flow: &ControlFlow) -> bool {
         self.update_part(function, flow, LARGEST_PART)
     }
@@ -238,6 +238,18 @@ mod tests {
     use oriel_engine::snapshot::sample::counting_loop;
     use oriel_random::{Random, Stream};
 
+    fn parsed(text: &str) -> Function {
+        crate::parse_function(text).expect("it is well formed")
+    }
+
+    /// Returns a function that keeps a log from now on, with its control flow and liveness.
+    fn logged(mut function: Function) -> (Function, ControlFlow, Liveness) {
+        function.keep_edit_log();
+        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let liveness = Liveness::compute(&function, &flow);
+        (function, flow, liveness)
+    }
+
     /// Copies an instruction before a user of its result, which then uses the copy, and moves an
     /// instruction that does not depend on where it is to the end of its block.
     fn place(function: &mut Function, flow: &ControlFlow, random: &mut Random) {
@@ -342,10 +354,7 @@ bix3:
             },
         ];
         for edit in cases {
-            let mut function = crate::parse_function(text).expect("it is well formed");
-            let flow = ControlFlow::analyze(&function, Traversal::default());
-            function.keep_edit_log();
-            let mut liveness = Liveness::compute(&function, &flow);
+            let (mut function, _, mut liveness) = logged(parsed(text));
             edit(&mut function, first, last);
             let flow = ControlFlow::analyze(&function, Traversal::default());
             assert!(!liveness.update(&function, &flow));
@@ -372,10 +381,7 @@ bix1:
         };
         let edits: [fn(&mut Function, Instruction); 2] = [without_end, with_exit];
         for edit in edits {
-            let mut function = crate::parse_function(text).expect("it is well formed");
-            let flow = ControlFlow::analyze(&function, Traversal::default());
-            function.keep_edit_log();
-            let mut liveness = Liveness::compute(&function, &flow);
+            let (mut function, flow, mut liveness) = logged(parsed(text));
             let end = function.terminator(function.entry()).expect("it has one");
             edit(&mut function, end);
             assert!(!liveness.update(&function, &flow));
@@ -394,10 +400,7 @@ bix1:
         text.extend((0..VALUES).map(|value| format!("    ST.global.b32 %{value}, [{value}]\n")));
         text.push_str("    RET\n}\n");
         for (concerned, is_update) in [(1, true), (VALUES, false)] {
-            let mut function = crate::parse_function(&text).expect("it is well formed");
-            let flow = ControlFlow::analyze(&function, Traversal::default());
-            function.keep_edit_log();
-            let mut liveness = Liveness::compute(&function, &flow);
+            let (mut function, flow, mut liveness) = logged(parsed(&text));
             let last = function.blocks().last().copied().expect("it has blocks");
             let stores: Vec<Instruction> = function.instructions(last).take(concerned).collect();
             for store in stores {
@@ -413,10 +416,7 @@ bix1:
         let mut updated = 0;
         for seed in 0..2000 {
             let mut random = Random::new(seed, Stream::TestOri);
-            let mut function = random_function(seed, Stage::Ssa);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
-            function.keep_edit_log();
-            let mut liveness = Liveness::compute(&function, &flow);
+            let (mut function, flow, mut liveness) = logged(random_function(seed, Stage::Ssa));
             for _ in 0..3 {
                 let before = function.edits.position();
                 edit(&mut function, &flow, &mut random);
