@@ -652,6 +652,17 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(6000))]
+
+        #[test]
+        fn many_values_of_few_registers(
+            seed: u64, blocks in 8_u32..40, registers in 2_u32..8, length in 0_u32..3
+        ) {
+            check_random(seed, blocks, registers, length)?;
+        }
+    }
+
+    proptest! {
         #![proptest_config(ProptestConfig::with_cases(1500))]
 
         #[test]

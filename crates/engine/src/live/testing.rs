@@ -111,6 +111,14 @@ impl TestFunction {
         self.arrays.function.flags |= FunctionFlags::SSA.bits();
     }
 
+    /// Gives the blocks LLVM's numbers, in layout order, which LLVM leaves as they are when it moves
+    /// blocks.
+    pub fn number_blocks(&mut self, numbers: &[u32]) {
+        for (block, &number) in self.arrays.blocks.iter_mut().zip(numbers) {
+            block.number = number;
+        }
+    }
+
     /// Begins a block with these successors.
     pub fn block(&mut self, successors: &[u32]) {
         self.arrays.blocks.push(BlockRecord {

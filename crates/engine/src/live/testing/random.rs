@@ -29,6 +29,15 @@ impl Random {
     }
 }
 
+/// Returns the numbers below `count` in random order, but for the first, which is the entry block's.
+fn shuffled(random: &mut Random, count: u32) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..count).collect();
+    for last in (2..count).rev() {
+        numbers.swap(last as usize, 1 + random.below(last) as usize);
+    }
+    numbers
+}
+
 /// Returns a random function: any control flow over blocks that the entry reaches, any mix of
 /// registers with no, one and several definitions, including reads that no definition reaches.
 pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length: u32) -> TestFunction {
@@ -50,10 +59,7 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
     }
     if random.chance(30) {
         // The layout says nothing about the dominator tree.
-        let mut place: Vec<u32> = (0..blocks).collect();
-        for block in (2..blocks).rev() {
-            place.swap(block as usize, 1 + random.below(block) as usize);
-        }
+        let place = shuffled(random, blocks);
         let mut moved = vec![Vec::new(); blocks as usize];
         for (block, targets) in successors.iter().enumerate() {
             moved[place[block] as usize] = targets.iter().map(|&target| place[target as usize]).collect();
@@ -61,6 +67,7 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
         successors = moved;
     }
     let mut function = TestFunction::new(registers as usize);
+    let numbers = random.chance(30).then(|| shuffled(random, blocks));
     // The others get several definitions.
     let single = match random.chance(70) {
         true => registers * 3 / 4,
@@ -106,6 +113,9 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
                 function.instruction(PLAIN, &operands);
             }
         }
+    }
+    if let Some(numbers) = numbers {
+        function.number_blocks(&numbers);
     }
     let mut order = random.clone();
     function.finish(move || order.word())
