@@ -21,12 +21,17 @@ use super::super::value::ValueNumber;
 use super::web::Web;
 use crate::entity::{Block, EntityRef};
 use crate::graph::DominatorTree;
+use std::cell::Cell;
 
 /// The round of a PHI value that has no number yet.
 const NONE: u32 = u32::MAX;
 
 /// The round of a PHI value that an earlier search numbered.
 const EARLIER: u32 = 0;
+
+/// The steps up the dominator tree for each PHI value after which the order is left open, so that the
+/// graph costs little more than the searches wherever values have to wait for each other.
+const STEPS_OF_A_VALUE: u32 = 256;
 
 /// A PHI value.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +68,7 @@ pub(super) struct PhiGraph {
     missing: Vec<u32>,
     /// True if an earlier read has been followed.
     has_searched: bool,
+    steps_left: Cell<u32>,
 }
 
 impl PhiGraph {
@@ -89,6 +95,8 @@ impl PhiGraph {
             is_searched: false,
         }));
         self.has_searched = false;
+        self.steps_left
+            .set(STEPS_OF_A_VALUE.saturating_mul(phis.len() as u32));
         let chains = web.input.chains;
         for place in chains.webs.operands(web.id, chains.chains) {
             let read = web.block_of_read(&chains.operands[place.register_operand as usize..]);
@@ -280,6 +288,7 @@ impl PhiGraph {
     ) -> Option<bool> {
         let dominators = web.input.dominators;
         loop {
+            self.steps_left.set(self.steps_left.get().checked_sub(1)?);
             let source = web.value_blocks[value.index()];
             if !dominators.strictly_dominates(dominator, source) {
                 return Some(false);
