@@ -92,10 +92,9 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
 
-  PhaseHost Host(MF);
+  PhaseHost Host(MF, *Stages);
   uint32_t Scope =
-      oriel_scope(Stage, toText(MF.getName()),
-                  MF.getRegInfo().getNumVirtRegs(),
+      oriel_scope(Stage, MF.getRegInfo().getNumVirtRegs(),
                   MF.getFrameInfo().hasStackObjects(), &Host.callbacks());
   if (Scope == ORIEL_SCOPE_NOTHING)
     return false;
@@ -107,7 +106,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   // What cannot be exported is refused below.
   bool HasPressure = Scope == ORIEL_SCOPE_PRESSURE &&
                      Exporter.run(MF, Stage, ExportScope::Pressure);
-  if (HasPressure && oriel_leaves_alone(&Exporter.snapshot()))
+  if (HasPressure &&
+      oriel_leaves_alone(&Exporter.snapshot(), &Host.callbacks()))
     return false;
   ExportScope Needed = Scope == ORIEL_SCOPE_SIZE ? ExportScope::Pressure
                                                  : ExportScope::Whole;
@@ -147,7 +147,8 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (Run && oriel_run_wants_analysis(Run))
     analyze(MF, Stage, Frequencies, Run, Outcome);
   if (Run)
-    oriel_run_end(Run, &Exporter.snapshot(), &Outcome, sinkInto(ReportProblem));
+    oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
+                  sinkInto(ReportProblem));
   if (!Problem.empty())
     diagnoseFailure(MF, Stage, Problem);
   if (!ReportProblem.empty())

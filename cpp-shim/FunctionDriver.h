@@ -11,6 +11,7 @@
 #include "Export.h"
 #include "PlanChecker.h"
 #include "Support.h"
+#include <memory>
 
 namespace oriel {
 
@@ -18,6 +19,14 @@ namespace oriel {
 /// both pass managers.
 class FunctionDriver {
 public:
+  /// Drivers with the same \p Stages work for one pipeline.
+  explicit FunctionDriver(std::shared_ptr<OrielStages> Stages = createStages())
+      : Stages(std::move(Stages)) {}
+
+  static std::shared_ptr<OrielStages> createStages() {
+    return {oriel_stages_create(), oriel_stages_dispose};
+  }
+
   /// Runs Oriel on \p MF. Returns true if the function changed.
   bool run(llvm::MachineFunction &MF, OrielStage Stage,
            const llvm::MachineBlockFrequencyInfo *Frequencies);
@@ -41,6 +50,7 @@ private:
                const llvm::MachineBlockFrequencyInfo *Frequencies,
                OrielRun *Run, OrielOutcome &Outcome);
 
+  std::shared_ptr<OrielStages> Stages;
   SnapshotExporter Exporter;
   /// For the code that a plan has created; the input's snapshot must stay
   /// alive.

@@ -19,9 +19,12 @@
 using namespace llvm;
 using namespace oriel;
 
+char OrielDriver::ID = 0;
 char OrielSSA::ID = 0;
 char OrielLate::ID = 0;
 
+static RegisterPass<OrielDriver> RegisterDriver("oriel-driver",
+                                                "Oriel (driver)");
 static RegisterPass<OrielSSA> RegisterSSA("oriel-ssa", "Oriel (SSA)");
 static RegisterPass<OrielLate> RegisterLate("oriel-late", "Oriel (late)");
 
@@ -30,11 +33,12 @@ bool OrielPass::runOnMachineFunction(MachineFunction &MF) {
     return false;
   auto *Frequencies =
       getAnalysisIfAvailable<MachineBlockFrequencyInfoWrapperPass>();
-  return Driver->run(MF, Stage,
-                     Frequencies ? &Frequencies->getMBFI() : nullptr);
+  return getAnalysis<OrielDriver>().Driver.run(
+      MF, Stage, Frequencies ? &Frequencies->getMBFI() : nullptr);
 }
 
 void OrielPass::getAnalysisUsage(AnalysisUsage &Usage) const {
+  Usage.addRequired<OrielDriver>();
   // Frequencies are used if LLVM has them; recomputing them would cost more
   // than they are worth. No other analysis is alive at either point that a
   // later pass would not recompute.

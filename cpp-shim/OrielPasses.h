@@ -11,6 +11,7 @@
 #include "FunctionDriver.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/Pass.h"
 
 namespace llvm {
 class PassBuilder;
@@ -20,28 +21,35 @@ class TargetPassConfig;
 
 namespace oriel {
 
-/// The legacy passes of both stages. Passes of one pipeline share a driver, and
-/// with it the memory of the snapshots.
+/// Holds the driver that the legacy passes of one pipeline share, and with it
+/// the memory of the snapshots and what one stage leaves to the next.
+class OrielDriver : public llvm::ImmutablePass {
+public:
+  static char ID;
+  OrielDriver() : ImmutablePass(ID) {}
+  llvm::StringRef getPassName() const override { return "Oriel (driver)"; }
+
+  FunctionDriver Driver;
+};
+
+/// The legacy passes of both stages.
 class OrielPass : public llvm::MachineFunctionPass {
 public:
-  OrielPass(char &ID, OrielStage Stage, std::shared_ptr<FunctionDriver> Driver)
-      : MachineFunctionPass(ID), Stage(Stage), Driver(std::move(Driver)) {}
+  OrielPass(char &ID, OrielStage Stage)
+      : MachineFunctionPass(ID), Stage(Stage) {}
 
   bool runOnMachineFunction(llvm::MachineFunction &MF) override;
   void getAnalysisUsage(llvm::AnalysisUsage &Usage) const override;
 
 private:
   OrielStage Stage;
-  std::shared_ptr<FunctionDriver> Driver;
 };
 
 /// `oriel-ssa`: at the end of LLVM's machine SSA passes.
 class OrielSSA : public OrielPass {
 public:
   static char ID;
-  explicit OrielSSA(std::shared_ptr<FunctionDriver> Driver =
-                        std::make_shared<FunctionDriver>())
-      : OrielPass(ID, ORIEL_STAGE_SSA, std::move(Driver)) {}
+  OrielSSA() : OrielPass(ID, ORIEL_STAGE_SSA) {}
   llvm::StringRef getPassName() const override { return "Oriel (SSA)"; }
 };
 
@@ -49,9 +57,7 @@ public:
 class OrielLate : public OrielPass {
 public:
   static char ID;
-  explicit OrielLate(std::shared_ptr<FunctionDriver> Driver =
-                         std::make_shared<FunctionDriver>())
-      : OrielPass(ID, ORIEL_STAGE_LATE, std::move(Driver)) {}
+  OrielLate() : OrielPass(ID, ORIEL_STAGE_LATE) {}
   llvm::StringRef getPassName() const override { return "Oriel (late)"; }
 };
 
@@ -59,12 +65,14 @@ public:
 template <OrielStage Stage>
 class OrielNewPass : public llvm::PassInfoMixin<OrielNewPass<Stage>> {
 public:
+  explicit OrielNewPass(std::shared_ptr<OrielStages> Stages)
+      : Driver(std::make_shared<FunctionDriver>(std::move(Stages))) {}
   llvm::PreservedAnalyses run(llvm::MachineFunction &MF,
                               llvm::MachineFunctionAnalysisManager &Analyses);
 
 private:
   // Passes are moved into their manager.
-  std::shared_ptr<FunctionDriver> Driver = std::make_shared<FunctionDriver>();
+  std::shared_ptr<FunctionDriver> Driver;
 };
 
 /// Returns true if Oriel takes part in code generation with \p TM.

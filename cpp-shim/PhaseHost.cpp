@@ -24,9 +24,12 @@ using namespace oriel;
 /// The name of Oriel in LLVM's switches for remarks.
 static const char *const PassName = "oriel";
 
-PhaseHost::PhaseHost(const MachineFunction &MF) : MF(MF) {
+PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
+    : MF(MF) {
   LLVMContext &Context = MF.getFunction().getContext();
   Callbacks.context = this;
+  Callbacks.stages = &Stages;
+  Callbacks.machine_function = &MF;
   Callbacks.function_hash = [](void *Self) -> uint64_t {
     return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
   };

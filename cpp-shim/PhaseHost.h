@@ -31,7 +31,7 @@ class SnapshotExporter;
 /// The library's host during one run.
 class PhaseHost {
 public:
-  explicit PhaseHost(const llvm::MachineFunction &MF);
+  PhaseHost(const llvm::MachineFunction &MF, const OrielStages &Stages);
   PhaseHost(const PhaseHost &) = delete;
 
   const OrielHost &callbacks() const { return Callbacks; }

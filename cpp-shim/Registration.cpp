@@ -111,8 +111,7 @@ static void addPasses(TargetMachine &TM, PassManagerBase &,
   if (!takesPartIn(TM))
     return;
   limitStrengthReduction(*Config);
-  auto Driver = std::make_shared<FunctionDriver>();
-  insertAtStages(*Config, new OrielSSA(Driver), new OrielLate(Driver));
+  insertAtStages(*Config, new OrielSSA, new OrielLate);
 }
 
 static RegisterTargetPassConfigCallback Callback(addPasses);
@@ -121,21 +120,19 @@ static RegisterTargetPassConfigCallback Callback(addPasses);
 // New pass manager
 //===----------------------------------------------------------------------===//
 
-static bool parsePass(StringRef Name, MachineFunctionPassManager &Passes,
-                      ArrayRef<PassBuilder::PipelineElement>) {
-  if (Name == "oriel-ssa") {
-    Passes.addPass(OrielNewPass<ORIEL_STAGE_SSA>());
-    return true;
-  }
-  if (Name == "oriel-late") {
-    Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>());
-    return true;
-  }
-  return false;
-}
-
 void oriel::registerWithPassBuilder(PassBuilder &Builder) {
-  Builder.registerPipelineParsingCallback(parsePass);
+  Builder.registerPipelineParsingCallback(
+      [Stages = FunctionDriver::createStages()](
+          StringRef Name, MachineFunctionPassManager &Passes,
+          ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == "oriel-ssa")
+          Passes.addPass(OrielNewPass<ORIEL_STAGE_SSA>(Stages));
+        else if (Name == "oriel-late")
+          Passes.addPass(OrielNewPass<ORIEL_STAGE_LATE>(Stages));
+        else
+          return false;
+        return true;
+      });
 }
 
 /// The callback for a host with another LLVM.

@@ -85,6 +85,13 @@ uint32_t oriel_strength_reduction(void);
 /// The library's work on one function at one stage.
 typedef struct OrielRun OrielRun;
 
+/// What the library keeps of the functions of one pipeline from one stage to the
+/// next.
+typedef struct OrielStages OrielStages;
+
+OrielStages *oriel_stages_create(void);
+void oriel_stages_dispose(OrielStages *stages);
+
 /// The host's interface while phases run.
 typedef struct OrielHost {
   void *context;
@@ -93,6 +100,9 @@ typedef struct OrielHost {
   uint64_t (*function_hash)(void *context); ///< LLVM's stable hash.
   /// Returns one if the function, or one that it calls, may run `setmaxnreg`.
   uint32_t (*may_exchange_registers)(void *context);
+  const OrielStages *stages;
+  /// The llvm::MachineFunction, which is the same at both stages.
+  const void *machine_function;
   uint32_t wants_remarks;
   uint32_t reserved;
 } OrielHost;
@@ -107,12 +117,13 @@ enum OrielScope {
 
 /// Returns the OrielScope of a function with so many registers, and stack
 /// objects or none, at an OrielStage. To be asked once before each run.
-uint32_t oriel_scope(uint32_t stage, OrielText function, uint32_t registers,
+uint32_t oriel_scope(uint32_t stage, uint32_t registers,
                      uint32_t has_stack_objects, const OrielHost *host);
 
 /// Returns one if nothing is to be done with a function at the stage of \p
 /// snapshot, which has what decides that; zero if the whole function is needed.
-uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot);
+uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot,
+                            const OrielHost *host);
 
 /// Processes a function. \p has_pressure is one if oriel_leaves_alone has
 /// returned zero for it at this stage. Writes errors to \p problem and an
@@ -215,7 +226,8 @@ OrielRemarkPiece oriel_run_code_remark_piece(const OrielRun *run, size_t index,
 
 /// Ends the run, writes its report and frees it.
 void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
-                   const OrielOutcome *outcome, OrielSink problem);
+                   const OrielOutcome *outcome, const OrielHost *host,
+                   OrielSink problem);
 
 //===----------------------------------------------------------------------===//
 // What the shim provides

@@ -1,7 +1,6 @@
 //! Collects the results of compilations on this thread: snapshots of the functions from LLVM, and
 //! final functions.
 
-use crate::phases::StageEffects;
 use crate::report::page::CompiledFunction;
 use crate::snapshot::{OwnedSnapshot, Snapshot};
 use std::cell::RefCell;
@@ -23,9 +22,6 @@ type Collection<T> = LocalKey<RefCell<Option<T>>>;
 thread_local! {
     static SNAPSHOTS: RefCell<Option<Vec<OwnedSnapshot>>> = const { RefCell::new(None) };
     static COMPILATION: RefCell<Option<Captured>> = const { RefCell::new(None) };
-    /// The effects of phases at stage `ssa` on functions that have not reached stage `late` yet, by
-    /// name.
-    static EARLIER_EFFECTS: RefCell<Vec<(String, StageEffects)>> = const { RefCell::new(Vec::new()) };
 }
 
 fn collect<T: Default, R>(collection: &'static Collection<T>, work: impl FnOnce() -> R) -> (R, T) {
@@ -80,20 +76,4 @@ pub(super) fn note_line(line: &str) {
             captured.report.push_str(line);
         }
     });
-}
-
-/// Keeps the effects of phases on a function until it reaches the next stage.
-pub(super) fn keep_effects(function: &str, effects: StageEffects) {
-    EARLIER_EFFECTS.with_borrow_mut(|kept| {
-        kept.retain(|(name, _)| name != function);
-        kept.push((function.to_owned(), effects));
-    });
-}
-
-/// Takes the effects of phases on a function at the previous stage.
-pub(super) fn take_effects(function: &str) -> Option<StageEffects> {
-    EARLIER_EFFECTS.with_borrow_mut(|kept| {
-        let position = kept.iter().position(|(name, _)| name == function)?;
-        Some(kept.swap_remove(position).1)
-    })
 }

@@ -1,5 +1,6 @@
 //! The shim as the host of phases.
 
+use super::scope::OrielStages;
 use super::text::OrielText;
 use crate::options::FunctionHash;
 use crate::phases::registry::Phase;
@@ -16,17 +17,30 @@ pub struct OrielHost {
     phase_ended: Option<unsafe extern "C" fn(*mut c_void)>,
     function_hash: unsafe extern "C" fn(*mut c_void) -> u64,
     may_exchange_registers: unsafe extern "C" fn(*mut c_void) -> u32,
+    stages: *const OrielStages,
+    machine_function: *const c_void,
     wants_remarks: u32,
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<OrielHost>() == 48);
+const _: () = assert!(size_of::<OrielHost>() == 64);
 
 impl OrielHost {
     /// Returns the hash of the function in the state in which LLVM has it.
     pub(super) fn function_hash(&self) -> FunctionHash {
         // SAFETY: the shim's function takes the shim's context.
         FunctionHash(unsafe { (self.function_hash)(self.context) })
+    }
+
+    /// Returns what is kept of the pipeline's functions between their stages.
+    pub(super) fn stages(&self) -> &OrielStages {
+        // SAFETY: the shim's driver owns them, and lives longer than its host.
+        unsafe { &*self.stages }
+    }
+
+    /// Returns the address of LLVM's function, which it has from its first to its last pass.
+    pub(super) fn address(&self) -> usize {
+        self.machine_function.addr()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::records::{OrielPlan, OrielSnapshot};
-use super::scope::{AtSsa, leave_to_late_stage, take_from_ssa};
+use super::scope::AtSsa;
 use super::text::{OrielSink, OrielText};
 use crate::entity::Instruction;
 use crate::guard::guarded;
@@ -72,6 +72,10 @@ pub struct OrielRun {
     code_remarks: Vec<CodeRemark>,
     /// The code that LLVM received, if it is needed for a page.
     code: Option<OwnedSnapshot>,
+    /// At stage `ssa`: what it leaves to the late stage.
+    for_late_stage: Option<AtSsa>,
+    /// At the late stage: the effects of the phases at stage `ssa`.
+    earlier_effects: Option<StageEffects>,
 }
 
 #[unsafe(no_mangle)]
@@ -89,10 +93,11 @@ extern "C" fn oriel_run_begin(
     let view = unsafe { snapshot.view() };
     capture::note(&view);
     let is_late = view.stage() == Stage::Late;
-    let at_ssa = match is_late {
-        true => take_from_ssa(&view.name(), &given),
+    let mut at_ssa = match is_late {
+        true => host.stages().take(host.address(), &given),
         false => None,
     };
+    let earlier_effects = at_ssa.as_mut().and_then(|earlier| earlier.effects.take());
     let is_left_alone = match is_late || has_pressure == 0 {
         true => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
         false => Some(false),
@@ -117,9 +122,7 @@ extern "C" fn oriel_run_begin(
         warning.send(text);
     }
     work.remarks.extend(tuned);
-    if !is_late {
-        leave_to_late_stage(AtSsa::new(&view, given, options.clone(), work.is_left_alone));
-    }
+    let for_late_stage = (!is_late).then(|| AtSsa::new(&view, given, options.clone(), work.is_left_alone));
     let plan = work.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
         (plan, pointers)
@@ -141,6 +144,8 @@ extern "C" fn oriel_run_begin(
         figures: None,
         code_remarks: Vec::new(),
         code: None,
+        for_late_stage,
+        earlier_effects,
     }))
 }
 
@@ -344,6 +349,7 @@ extern "C" fn oriel_run_end(
     mut run: Box<OrielRun>,
     snapshot: &OrielSnapshot,
     outcome: &OrielOutcome,
+    host: &OrielHost,
     problem: OrielSink,
 ) {
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
@@ -355,9 +361,12 @@ extern "C" fn oriel_run_end(
         problems.push(message);
     }
     if wants_code(&run.options)
-        && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &view, &text))
+        && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &text))
     {
         problems.push(message);
+    }
+    if let Some(at_ssa) = run.for_late_stage {
+        host.stages().leave(host.address(), at_ssa);
     }
     if !problems.is_empty() {
         problem.send(&problems.join("; "));
@@ -381,22 +390,19 @@ fn write_line(
 
 /// Passes on a function that has gone through both stages, if requested; `problem` describes an
 /// error at this stage.
-fn finish_function(run: &mut OrielRun, snapshot: &Snapshot<'_>, problem: &str) -> Result<(), String> {
+fn finish_function(run: &mut OrielRun, problem: &str) -> Result<(), String> {
     let mut effects = run.effects.take();
     if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {
         effects.taken_back = Some(problem.to_owned());
     }
-    let name = snapshot.name();
-    if snapshot.stage() == Stage::Ssa {
-        if let Some(effects) = effects {
-            capture::keep_effects(&name, effects);
-        }
+    if let Some(at_ssa) = &mut run.for_late_stage {
+        at_ssa.effects = effects;
         return Ok(());
     }
     let Some(code) = run.code.take() else {
         return Ok(());
     };
-    let earlier = capture::take_effects(&name);
+    let earlier = run.earlier_effects.take();
     let function = CompiledFunction {
         code,
         effects: earlier.into_iter().chain(effects).collect(),

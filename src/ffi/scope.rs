@@ -6,15 +6,15 @@
 use super::capture;
 use super::host::OrielHost;
 use super::records::OrielSnapshot;
-use super::text::OrielText;
 use crate::guard::guarded;
 use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
+use crate::phases::StageEffects;
 use crate::pipeline::{self, Host};
 use crate::report::{may_want_min_blocks, takes_min_blocks};
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::Stage;
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Functions with more registers are exported whole at once. Most of them have pressure, and their
 /// live ranges, which tell so, would be exported twice.
@@ -36,8 +36,6 @@ pub enum OrielScope {
 
 /// What the run at stage `ssa` leaves to the late stage of the same function.
 pub(super) struct AtSsa {
-    /// The function's name.
-    pub function: String,
     /// The options of the process or compilation.
     pub given: Arc<Options>,
     /// The function's own.
@@ -49,6 +47,8 @@ pub(super) struct AtSsa {
     pub sm: u32,
     /// True if `.minnctapersm 1` may have to be set.
     pub takes_min_blocks: bool,
+    /// The effects of the phases, if they are needed for a page.
+    pub effects: Option<StageEffects>,
 }
 
 impl AtSsa {
@@ -59,18 +59,13 @@ impl AtSsa {
         is_left_alone: Option<bool>,
     ) -> Self {
         Self {
-            function: snapshot.name().into_owned(),
             given,
             options,
             is_left_alone,
             sm: snapshot.function().sm,
             takes_min_blocks: takes_min_blocks(snapshot),
+            effects: None,
         }
-    }
-
-    /// True if it is of this function, compiled with these options.
-    fn is_of(&self, function: &str, given: &Arc<Options>) -> bool {
-        Arc::ptr_eq(&self.given, given) && self.function == function
     }
 
     /// What the phases of the late stage, and its directives, have to see of the function.
@@ -95,20 +90,36 @@ impl AtSsa {
     }
 }
 
-thread_local! {
-    /// The last run at stage `ssa`.
-    static AT_SSA: RefCell<Option<AtSsa>> = const { RefCell::new(None) };
+/// `OrielStages`: what stage `ssa` leaves to the late stage, for the functions of one pipeline by
+/// address. LLVM may run many functions through the first stage before one reaches the second.
+#[derive(Default)]
+pub struct OrielStages(Mutex<HashMap<usize, AtSsa>>);
+
+impl OrielStages {
+    fn functions(&self) -> MutexGuard<'_, HashMap<usize, AtSsa>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what the late stage of a function needs to know.
+    pub(super) fn leave(&self, address: usize, at_ssa: AtSsa) {
+        self.functions().insert(address, at_ssa);
+    }
+
+    /// Returns what stage `ssa` has left to the late stage of a function that is compiled with these
+    /// options, once.
+    pub(super) fn take(&self, address: usize, given: &Arc<Options>) -> Option<AtSsa> {
+        let earlier = self.functions().remove(&address);
+        earlier.filter(|earlier| Arc::ptr_eq(&earlier.given, given))
+    }
 }
 
-/// Keeps what the late stage of the same function needs to know.
-pub(super) fn leave_to_late_stage(at_ssa: AtSsa) {
-    AT_SSA.set(Some(at_ssa));
+#[unsafe(no_mangle)]
+extern "C" fn oriel_stages_create() -> Box<OrielStages> {
+    Box::default()
 }
 
-/// Returns what stage `ssa` has left to the late stage of this function, once.
-pub(super) fn take_from_ssa(function: &str, given: &Arc<Options>) -> Option<AtSsa> {
-    AT_SSA.take().filter(|earlier| earlier.is_of(function, given))
-}
+#[unsafe(no_mangle)]
+extern "C" fn oriel_stages_dispose(_: Option<Box<OrielStages>>) {}
 
 /// True if the library's work on a function is phases and directives of the profile, and nothing
 /// that concerns every function.
@@ -145,7 +156,6 @@ fn only_reports_size(options: &Options, has_stack_objects: bool) -> bool {
 #[unsafe(no_mangle)]
 extern "C" fn oriel_scope(
     stage: u32,
-    function: OrielText,
     registers: u32,
     has_stack_objects: u32,
     host: &OrielHost,
@@ -153,6 +163,10 @@ extern "C" fn oriel_scope(
     let Ok(given) = options::process_options() else {
         return OrielScope::Nothing;
     };
+    if stage == Stage::Ssa as u32 {
+        // Another function had this address before, and has not reached the late stage.
+        host.stages().take(host.address(), &given);
+    }
     if stage == Stage::Ssa as u32 && only_reports_size(&given, has_stack_objects != 0) {
         return OrielScope::Size;
     }
@@ -160,12 +174,14 @@ extern "C" fn oriel_scope(
         return OrielScope::Whole;
     }
     if stage == Stage::Late as u32 {
-        // SAFETY: the name lives until this call returns.
-        let function = unsafe { function.as_str() };
-        return AT_SSA.with_borrow(|at_ssa| {
-            let earlier = at_ssa.as_ref().filter(|earlier| earlier.is_of(&function, &given));
-            earlier.map_or(OrielScope::Whole, AtSsa::late_scope)
-        });
+        let Some(earlier) = host.stages().take(host.address(), &given) else {
+            return OrielScope::Whole;
+        };
+        let scope = earlier.late_scope();
+        if scope != OrielScope::Nothing {
+            host.stages().leave(host.address(), earlier);
+        }
+        return scope;
     }
     let leaves_some_alone = given.profile == Profile::Max
         && given.least_pressure != Some(0)
@@ -181,21 +197,25 @@ extern "C" fn oriel_scope(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot) -> u32 {
+extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot, host: &OrielHost) -> u32 {
     let Ok(given) = options::process_options() else {
         return 1;
     };
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     if view.stage() == Stage::Late {
-        let is_left_alone = guarded(|| !may_want_min_blocks(&view));
-        return u32::from(is_left_alone == Ok(true));
+        let is_left_alone = guarded(|| !may_want_min_blocks(&view)) == Ok(true);
+        if is_left_alone {
+            host.stages().take(host.address(), &given);
+        }
+        return is_left_alone.into();
     }
     let is_left_alone =
         guarded(|| !pipeline::steps::find_pressure(&view, given.least_pressure(&view), false).0);
     if is_left_alone != Ok(true) {
         return 0;
     }
-    leave_to_late_stage(AtSsa::new(&view, given.clone(), given, Some(true)));
+    let at_ssa = AtSsa::new(&view, given.clone(), given, Some(true));
+    host.stages().leave(host.address(), at_ssa);
     1
 }
