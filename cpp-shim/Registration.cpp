@@ -60,15 +60,16 @@ static std::string incompatibility() {
   return Running == Wanted ? "" : "the host runs LLVM " + Running;
 }
 
-/// Returns the same, determined and reported once.
+/// Returns the same, determined and reported once. Not destroyed, since a host
+/// may compile while the process ends.
 static const std::string &knownIncompatibility() {
-  static const std::string Known = [] {
+  static const std::string &Known = *new std::string([] {
     std::string Reason = incompatibility();
     if (!Reason.empty())
       errs() << "oriel: built for LLVM " LLVM_VERSION_STRING ", but " << Reason
              << "; the plug-in stays inactive\n";
     return Reason;
-  }();
+  }());
   return Known;
 }
 

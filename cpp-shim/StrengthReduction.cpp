@@ -52,6 +52,7 @@ public:
     Other = &C.getOptPassGate();
     C.setOptPassGate(*this);
     HasRefused = false;
+    Installed = this;
   }
   /// Removes the gate from its context, if it is in one. Returns true if it has
   /// refused the pass there.
@@ -60,8 +61,14 @@ public:
       return false;
     Context->setOptPassGate(*Other);
     Context = nullptr;
+    Installed = nullptr;
     return HasRefused;
   }
+
+  /// The gate that is in a context; LLVM runs the passes on a loop one after the
+  /// other, on one thread. Has no destructor: a host may compile while the thread
+  /// ends.
+  static thread_local StrengthReductionGate *Installed;
 
   bool isEnabled() const override { return true; }
   bool shouldRunPass(StringRef Pass, StringRef On) const override {
@@ -78,8 +85,7 @@ private:
   mutable bool HasRefused = false;
 };
 
-/// LLVM runs the passes on a loop one after the other, on one thread.
-thread_local StrengthReductionGate Gate;
+thread_local StrengthReductionGate *StrengthReductionGate::Installed = nullptr;
 
 /// The most induction variables of a loop that LLVM's pass is left out of. The pass
 /// makes one for each array that the loop walks through: more than a counter and
@@ -238,6 +244,7 @@ public:
   }
 
 private:
+  StrengthReductionGate Gate;
   /// The OrielStrengthReduction for the function whose loops are being visited.
   std::optional<uint32_t> InFunction;
 };
@@ -255,7 +262,8 @@ public:
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
-    if (!Gate.remove())
+    StrengthReductionGate *Gate = StrengthReductionGate::Installed;
+    if (!Gate || !Gate->remove())
       return false;
     remarkLeftOut(*L);
     // The host's gate has not been asked about LLVM's pass, but is about this one:

@@ -3,7 +3,7 @@
 
 use crate::report::page::CompiledFunction;
 use crate::snapshot::{OwnedSnapshot, Snapshot};
-use std::cell::RefCell;
+use crate::thread_slot::ThreadSlot;
 use std::thread::LocalKey;
 
 /// The results of compilations besides code.
@@ -17,17 +17,26 @@ pub(crate) struct Captured {
 
 /// Something that is collected on this thread on request. LLVM compiles on the thread that calls
 /// it.
-type Collection<T> = LocalKey<RefCell<Option<T>>>;
+type Collection<T> = LocalKey<ThreadSlot<T>>;
 
 thread_local! {
-    static SNAPSHOTS: RefCell<Option<Vec<OwnedSnapshot>>> = const { RefCell::new(None) };
-    static COMPILATION: RefCell<Option<Captured>> = const { RefCell::new(None) };
+    static SNAPSHOTS: ThreadSlot<Vec<OwnedSnapshot>> = const { ThreadSlot::new() };
+    static COMPILATION: ThreadSlot<Captured> = const { ThreadSlot::new() };
 }
 
 fn collect<T: Default, R>(collection: &'static Collection<T>, work: impl FnOnce() -> R) -> (R, T) {
-    let outer = collection.replace(Some(T::default()));
+    let replace = |value| collection.with(|slot| slot.replace(value));
+    let outer = replace(Some(T::default()));
     let result = work();
-    (result, collection.replace(outer).unwrap_or_default())
+    (result, replace(outer).unwrap_or_default())
+}
+
+fn is_requested<T>(collection: &'static Collection<T>) -> bool {
+    collection.with(|slot| slot.with_value(|captured| captured.is_some()))
+}
+
+fn add_to<T>(collection: &'static Collection<T>, add: impl FnOnce(&mut T)) {
+    collection.with(|slot| slot.with_value(|captured| captured.map(add)));
 }
 
 /// Runs `work` and collects the snapshot of every function that is exported meanwhile on this
@@ -43,37 +52,27 @@ pub(crate) fn capture_compilation<R>(work: impl FnOnce() -> R) -> (R, Captured) 
 
 /// Keeps a copy of a snapshot if requested.
 pub(super) fn note(snapshot: &Snapshot<'_>) {
-    SNAPSHOTS.with_borrow_mut(|captured| {
-        if let Some(captured) = captured {
-            captured.push(OwnedSnapshot::copy_of(snapshot));
-        }
+    add_to(&SNAPSHOTS, |captured| {
+        captured.push(OwnedSnapshot::copy_of(snapshot))
     });
 }
 
 /// True if anything is collected on this thread.
 pub(super) fn is_on() -> bool {
-    wants_compilation() || SNAPSHOTS.with_borrow(Option::is_some)
+    wants_compilation() || is_requested(&SNAPSHOTS)
 }
 
 /// True if the results of compilations are requested.
 pub(super) fn wants_compilation() -> bool {
-    COMPILATION.with_borrow(Option::is_some)
+    is_requested(&COMPILATION)
 }
 
 /// Keeps a function if requested.
 pub(super) fn note_function(function: CompiledFunction) {
-    COMPILATION.with_borrow_mut(|captured| {
-        if let Some(captured) = captured {
-            captured.functions.push(function);
-        }
-    });
+    add_to(&COMPILATION, |captured| captured.functions.push(function));
 }
 
 /// Keeps a line of the report if requested.
 pub(super) fn note_line(line: &str) {
-    COMPILATION.with_borrow_mut(|captured| {
-        if let Some(captured) = captured {
-            captured.report.push_str(line);
-        }
-    });
+    add_to(&COMPILATION, |captured| captured.report.push_str(line));
 }

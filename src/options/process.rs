@@ -1,7 +1,7 @@
 //! The options of the process, and their replacement on one thread.
 
 use super::{Options, split_flag, split_flags};
-use std::cell::RefCell;
+use crate::thread_slot::ThreadSlot;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The options to which the environment's and the command line's are added.
@@ -87,7 +87,7 @@ pub fn check_environment() -> Result<(), String> {
 
 thread_local! {
     /// The options that [`with_options`] sets on this thread.
-    static IN_PLACE: RefCell<Option<Arc<Options>>> = const { RefCell::new(None) };
+    static IN_PLACE: ThreadSlot<Arc<Options>> = const { ThreadSlot::new() };
 }
 
 /// Runs `work` with these options instead of the process's on this thread.
@@ -96,10 +96,10 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
     struct Restore(Option<Arc<Options>>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            IN_PLACE.set(self.0.take());
+            IN_PLACE.with(|slot| slot.replace(self.0.take()));
         }
     }
-    let _restore = Restore(IN_PLACE.replace(Some(options)));
+    let _restore = Restore(IN_PLACE.with(|slot| slot.replace(Some(options))));
     work()
 }
 
@@ -109,7 +109,8 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
 /// # Errors
 /// The environment's options are invalid.
 pub fn process_options() -> Result<Arc<Options>, String> {
-    if let Some(options) = IN_PLACE.with_borrow(Option::clone) {
+    let in_place = IN_PLACE.with(|slot| slot.with_value(|options| options.cloned()));
+    if let Some(options) = in_place {
         return Ok(options);
     }
     let read = || {

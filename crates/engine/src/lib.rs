@@ -23,6 +23,7 @@
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`hash`] | hash functions |
 //! | [`guard`] | panics become messages |
+//! | [`thread_slot`] | values of a thread that are there until it has ended |
 
 pub mod bitvector;
 pub mod dataflow;
@@ -32,3 +33,4 @@ pub mod guard;
 pub mod hash;
 pub mod live;
 pub mod snapshot;
+pub mod thread_slot;

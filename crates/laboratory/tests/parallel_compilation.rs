@@ -9,7 +9,9 @@ use oriel::options::Options;
 use oriel_generate::{self, Options as Generated, Shape};
 // Adds its checks to the plug-in's options.
 use oriel_laboratory as _;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
 
 /// The number of modules, unless `ORIEL_PARALLEL_MODULES` sets it.
 const MODULES: usize = 200;
@@ -114,4 +116,27 @@ fn threads_compile_as_one_does() {
         );
         assert_eq!(*outcome, compile(*number, &texts[*number]), "module {number}");
     }
+}
+
+/// Hosts compile in destructors of their own, after those of this thread's other values have run.
+#[test]
+fn a_thread_compiles_while_it_ends() {
+    struct AtEnd(Sender<CompiledModule>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            // A receiver that is gone has panicked.
+            _ = self.0.send(compile(0, &text_of(0)));
+        }
+    }
+    thread_local! {
+        static AT_END: RefCell<Option<AtEnd>> = const { RefCell::new(None) };
+    }
+    let (sender, receiver) = mpsc::channel();
+    let thread = std::thread::spawn(|| {
+        // What a thread uses first is destroyed last.
+        AT_END.set(Some(AtEnd(sender)));
+        compile(0, &text_of(0))
+    });
+    let before = thread.join().expect("it does not panic");
+    assert_eq!(receiver.recv().expect("it compiles"), before);
 }

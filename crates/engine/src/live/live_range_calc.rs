@@ -97,10 +97,12 @@ impl LiveRangeCalc {
     /// Runs `work` with the engine of this thread, which keeps its memory from function to function
     /// up to 16 MiB. Within `work` it is another one.
     pub fn shared<R>(work: impl FnOnce(&mut Self) -> R) -> R {
-        let mut engine = SHARED.take().unwrap_or_default();
+        // A thread that is ending has dropped it, and keeps none any more.
+        let kept = SHARED.try_with(Cell::take).ok().flatten();
+        let mut engine = kept.unwrap_or_default();
         let result = work(&mut engine);
         if engine.memory_bytes() <= KEPT_BYTES {
-            SHARED.set(Some(engine));
+            _ = SHARED.try_with(|shared| shared.set(Some(engine)));
         }
         result
     }
