@@ -27,7 +27,7 @@ pub mod compile;
 pub mod options;
 pub mod pipeline;
 
-pub use oriel_engine::{bitvector, dataflow, entity, graph, guard, hash, live, snapshot, thread_slot};
+pub use oriel_engine::{bitvector, dataflow, entity, file, graph, guard, hash, live, snapshot, thread_slot};
 pub use oriel_ori as ori;
 pub use oriel_ori::plan;
 pub use oriel_phases as phases;

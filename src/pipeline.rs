@@ -6,6 +6,7 @@ pub(crate) mod steps;
 
 pub use directives::Directives;
 
+use crate::file::write_in_one_step;
 use crate::live::LiveIntervals;
 use crate::options::{MinBlocks, Options, Phases, Printing, Validation};
 use crate::ori::analysis::{
@@ -480,7 +481,7 @@ fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) ->
     let mut text = String::new();
     flow.print_dot(function, &mut text)
         .expect("writing to a string does not fail");
-    std::fs::write(&path, text)
+    write_in_one_step(&path, text.as_bytes())
         .map_err(|error| PipelineError::Failure(format!("{} cannot be written: {error}", path.display())))
 }
 

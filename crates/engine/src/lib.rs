@@ -22,12 +22,14 @@
 //! | [`bitvector`] | the register-set library |
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`hash`] | hash functions |
+//! | [`file`](mod@file) | files that are written in one step |
 //! | [`guard`] | panics become messages |
 //! | [`thread_slot`] | values of a thread that are there until it has ended |
 
 pub mod bitvector;
 pub mod dataflow;
 pub mod entity;
+pub mod file;
 pub mod graph;
 pub mod guard;
 pub mod hash;

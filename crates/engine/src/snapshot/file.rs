@@ -18,7 +18,8 @@ use super::abi::{ABI_VERSION, FunctionRecord};
 use super::check::SnapshotError;
 use super::owned::OwnedSnapshot;
 use super::view::Snapshot;
-use std::io::{self, Write};
+use crate::file::write_in_one_step;
+use std::io;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"ORIELSNP";
@@ -101,12 +102,12 @@ impl Snapshot<'_> {
         bytes
     }
 
-    /// Writes the snapshot to `path`.
+    /// Writes the snapshot to `path`, [in one step](write_in_one_step).
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
-        Ok(std::fs::File::create(path)?.write_all(&self.to_bytes())?)
+        Ok(write_in_one_step(path, &self.to_bytes())?)
     }
 
     /// Returns the usual file name of this snapshot: function and stage, and a checksum of module

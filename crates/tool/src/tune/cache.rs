@@ -1,6 +1,7 @@
 //! Caches ptxas' results in files: the same PTX gets the same result from the same ptxas.
 
 use super::figures::Judgement;
+use oriel::file::write_in_one_step;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -66,12 +67,7 @@ impl Cache {
     pub fn put(&self, key: Key, answer: &Judgement) {
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(&self.folder)?;
-            // Readers see a complete entry or none.
-            let part = self
-                .folder
-                .join(format!("{:032x}.{}.part", key.0, std::process::id()));
-            fs::write(&part, serde_json::to_vec(answer)?)?;
-            fs::rename(part, self.path(key))
+            write_in_one_step(&self.path(key), &serde_json::to_vec(answer)?)
         };
         _ = write();
     }
