@@ -121,8 +121,9 @@ OrielStatus oriel_check_abi_of(uint32_t api_version, size_t figures_size,
     different flags at the same time, none knows which come last.
 
     ORIEL_OK, ORIEL_WRONG_LLVM, ORIEL_WITHOUT_LLVM, ORIEL_INVALID_FLAGS, or
-    ORIEL_TOO_LATE if there are flags but the process's options are in use: a
-    function has been compiled, or oriel_options_create() has been called. */
+    ORIEL_TOO_LATE if the process's options are in use and one of the flags would
+    change them: a function has been compiled, or oriel_options_create() has been
+    called. Either all flags are set or none. */
 OrielStatus oriel_register(const char *flags, char **message);
 
 /*===-- Options -----------------------------------------------------------===*/

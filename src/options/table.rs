@@ -26,6 +26,9 @@ pub struct OptionSpec {
     pub apply: Apply,
 }
 
+/// The only option that does not replace its earlier value unless it is of the same knob.
+pub(super) const KNOB: &str = "oriel-knob";
+
 /// Every option, in alphabetical order.
 pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
@@ -81,7 +84,7 @@ pub const TABLE: &[OptionSpec] = &[
         },
     },
     OptionSpec {
-        name: "oriel-knob",
+        name: KNOB,
         value: "NAME=VALUE",
         help: "Set a knob by name, ROT13 name or index; repeatable; oriel knobs lists them",
         apply: |options, value| options.phase_options.knobs.set(value),
