@@ -24,6 +24,10 @@ using namespace oriel;
 /// The name of Oriel in LLVM's switches for remarks.
 static const char *const PassName = "oriel";
 
+/// LLVM has one timer of a name for all threads, and starts and stops it
+/// without a lock. A host's phase may compile, and time phases in it.
+static std::recursive_mutex TimerMutex;
+
 PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     : MF(MF) {
   LLVMContext &Context = MF.getFunction().getContext();
@@ -45,11 +49,14 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     return;
   Callbacks.phase_begins = [](void *Self, OrielText Phase) {
     StringRef Name = toStringRef(Phase);
-    static_cast<PhaseHost *>(Self)->Timer.emplace(Name, Name, "oriel",
-                                                  "Oriel's phases");
+    auto &Host = *static_cast<PhaseHost *>(Self);
+    Host.TimerLock = std::unique_lock(TimerMutex);
+    Host.Timer.emplace(Name, Name, "oriel", "Oriel's phases");
   };
   Callbacks.phase_ended = [](void *Self) {
-    static_cast<PhaseHost *>(Self)->Timer.reset();
+    auto &Host = *static_cast<PhaseHost *>(Self);
+    Host.Timer.reset();
+    Host.TimerLock.unlock();
   };
 }
 

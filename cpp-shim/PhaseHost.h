@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/Support/Timer.h"
+#include <mutex>
 #include <optional>
 
 namespace llvm {
@@ -39,6 +40,8 @@ public:
 private:
   const llvm::MachineFunction &MF;
   OrielHost Callbacks = {};
+  /// Held while the timer runs, which all threads share, with -time-passes.
+  std::unique_lock<std::recursive_mutex> TimerLock;
   std::optional<llvm::NamedRegionTimer> Timer;
 };
 
