@@ -10,6 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "OrielPasses.h"
 #include "Support.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -48,6 +49,8 @@ using LibraryOption = cl::list<std::string, bool, Parser>;
 class LibraryOptions {
 public:
   LibraryOptions() {
+    if (isSecondCopy())
+      return;
     static cl::OptionCategory Category(
         "Oriel options", "Live ranges, optimiser and report for NVPTX");
     for (size_t I = 0, E = oriel_option_count(); I != E; ++I) {
@@ -74,5 +77,11 @@ private:
 };
 
 } // namespace
+
+bool oriel::isSecondCopy() {
+  // Asked before this copy registers its own.
+  static const bool HasOther = cl::getRegisteredOptions().contains("oriel");
+  return HasOther;
+}
 
 static LibraryOptions Registered;

@@ -23,10 +23,10 @@ char OrielDriver::ID = 0;
 char OrielSSA::ID = 0;
 char OrielLate::ID = 0;
 
-static RegisterPass<OrielDriver> RegisterDriver("oriel-driver",
-                                                "Oriel (driver)");
-static RegisterPass<OrielSSA> RegisterSSA("oriel-ssa", "Oriel (SSA)");
-static RegisterPass<OrielLate> RegisterLate("oriel-late", "Oriel (late)");
+static PassRegistration<OrielDriver> RegisterDriver("oriel-driver",
+                                                    "Oriel (driver)");
+static PassRegistration<OrielSSA> RegisterSSA("oriel-ssa", "Oriel (SSA)");
+static PassRegistration<OrielLate> RegisterLate("oriel-late", "Oriel (late)");
 
 bool OrielPass::runOnMachineFunction(MachineFunction &MF) {
   if (skipFunction(MF.getFunction()))

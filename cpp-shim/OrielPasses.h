@@ -12,6 +12,7 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Pass.h"
+#include <optional>
 
 namespace llvm {
 class PassBuilder;
@@ -20,6 +21,23 @@ class TargetPassConfig;
 } // namespace llvm
 
 namespace oriel {
+
+/// True if another copy of the library has been loaded into this process before,
+/// from another file. LLVM accepts the name of an option or pass once.
+bool isSecondCopy();
+
+/// Registers a legacy pass while the library is loaded, as llvm::RegisterPass
+/// does.
+template <typename PassType> class PassRegistration {
+public:
+  template <typename... ArgTypes> explicit PassRegistration(ArgTypes... Args) {
+    if (!isSecondCopy())
+      Info.emplace(Args...);
+  }
+
+private:
+  std::optional<llvm::RegisterPass<PassType>> Info;
+};
 
 /// Holds the driver that the legacy passes of one pipeline share, and with it
 /// the memory of the snapshots and what one stage leaves to the next.

@@ -46,9 +46,12 @@ static std::string otherLLVM() {
 
 /// Returns why Oriel cannot work in this process; empty if it can.
 static std::string incompatibility() {
+  if (isSecondCopy())
+    return "loaded already from another file";
+  const std::string Built = "built for LLVM " LLVM_VERSION_STRING ", but ";
   std::string Other = otherLLVM();
   if (!Other.empty())
-    return "the host runs another LLVM, " + Other;
+    return Built + "the host runs another LLVM, " + Other;
   unsigned Major = 0, Minor = 0, Patch = 0;
   LLVMGetVersion(&Major, &Minor, &Patch);
   std::string Running =
@@ -57,7 +60,7 @@ static std::string incompatibility() {
       (Twine(LLVM_VERSION_MAJOR) + "." + Twine(LLVM_VERSION_MINOR) + "." +
        Twine(LLVM_VERSION_PATCH))
           .str();
-  return Running == Wanted ? "" : "the host runs LLVM " + Running;
+  return Running == Wanted ? "" : Built + "the host runs LLVM " + Running;
 }
 
 /// Returns the same, determined and reported once. Not destroyed, since a host
@@ -66,8 +69,7 @@ static const std::string &knownIncompatibility() {
   static const std::string &Known = *new std::string([] {
     std::string Reason = incompatibility();
     if (!Reason.empty())
-      errs() << "oriel: built for LLVM " LLVM_VERSION_STRING ", but " << Reason
-             << "; the plug-in stays inactive\n";
+      errs() << "oriel: " << Reason << "; the plug-in stays inactive\n";
     return Reason;
   }());
   return Known;

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrengthReduction.h"
+#include "OrielPasses.h"
 #include "oriel_ffi.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -296,10 +297,10 @@ private:
 char BeforeStrengthReduction::ID = 0;
 char AfterStrengthReduction::ID = 0;
 
-RegisterPass<BeforeStrengthReduction>
+PassRegistration<BeforeStrengthReduction>
     RegisterBefore("oriel-before-loop-reduce",
                    "Oriel (before loop strength reduction)");
-RegisterPass<AfterStrengthReduction>
+PassRegistration<AfterStrengthReduction>
     RegisterAfter("oriel-after-loop-reduce",
                   "Oriel (after loop strength reduction)");
 

@@ -233,8 +233,8 @@ void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
 // What the shim provides
 //===----------------------------------------------------------------------===//
 
-/// Returns whether Oriel can work in this process. If not, writes the process's
-/// LLVM to \p reason.
+/// Returns whether Oriel can work in this process. If not, writes to \p reason
+/// why, to go on from "Oriel is".
 int oriel_is_compatible(OrielSink reason);
 
 /// Reads LLVM IR or bitcode from a file, as llc does. Returns null and writes

@@ -63,7 +63,8 @@ typedef enum OrielStatus {
   ORIEL_INVALID_ARGUMENT = 1,
   /** The program was compiled with an oriel.h of another ORIEL_API_VERSION. */
   ORIEL_WRONG_API = 2,
-  /** The process runs another LLVM than the one that the library was built for. */
+  /** The process runs another LLVM than the one that the library was built for,
+      or has loaded another copy of the library before. */
   ORIEL_WRONG_LLVM = 3,
   /** The library was built without LLVM. */
   ORIEL_WITHOUT_LLVM = 4,

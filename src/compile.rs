@@ -45,8 +45,8 @@ pub enum CompileError {
     /// The options in the environment are invalid.
     #[error("{0}")]
     Options(String),
-    /// The process runs an LLVM that Oriel was not built for.
-    #[error("Oriel is built for LLVM {LLVM_VERSION}, but {0}")]
+    /// The process runs an LLVM that Oriel was not built for, or has another copy of Oriel.
+    #[error("Oriel is {0}")]
     WrongLlvm(String),
     /// The module is for another target.
     #[error("its target is {0}, not nvptx64")]

@@ -115,7 +115,8 @@ pub unsafe extern "C" fn oriel_function_export(
 #[cfg(feature = "llvm")]
 unsafe fn export(machine_function: *mut c_void) -> Result<OwnedSnapshot, Failure> {
     use crate::ffi::{check_compatible, export_function};
-    check_compatible().map_err(|problem| Failure::new(OrielStatus::WrongLlvm, problem))?;
+    check_compatible()
+        .map_err(|reason| Failure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))?;
     // SAFETY: the caller vouches for the function.
     let exported = unsafe { export_function(machine_function) };
     exported.map_err(|refusal| {

@@ -85,15 +85,8 @@ pub unsafe extern "C" fn oriel_register(flags: *const c_char, message: Message<'
 
 #[cfg(feature = "llvm")]
 fn check_llvm() -> Result<(), Failure> {
-    crate::ffi::check_compatible().map_err(|reason| {
-        Failure::new(
-            OrielStatus::WrongLlvm,
-            format!(
-                "Oriel is built for LLVM {}, but {reason}",
-                crate::compile::LLVM_VERSION
-            ),
-        )
-    })
+    crate::ffi::check_compatible()
+        .map_err(|reason| Failure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))
 }
 
 #[cfg(not(feature = "llvm"))]

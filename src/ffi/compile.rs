@@ -101,7 +101,7 @@ pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), Str
 /// Checks that Oriel can work in this process.
 ///
 /// # Errors
-/// It cannot; the message names the process's LLVM.
+/// It cannot; the message says why, and goes on from "Oriel is".
 pub(crate) fn check_compatible() -> Result<(), String> {
     let mut reason = String::new();
     // SAFETY: the sink's string outlives the call.

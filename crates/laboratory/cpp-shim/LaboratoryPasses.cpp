@@ -91,18 +91,18 @@ public:
 
 } // namespace
 
-static RegisterPass<LegacyPass<intervals>>
+static PassRegistration<LegacyPass<intervals>>
     RegisterIntervals("oriel-check-intervals",
                       "Compare Oriel's live intervals with LLVM's", false,
                       true);
-static RegisterPass<LegacyPass<controlFlow>>
+static PassRegistration<LegacyPass<controlFlow>>
     RegisterControlFlow("oriel-check-control-flow",
                         "Compare Ori's control flow with LLVM's", false, true);
-static RegisterPass<LegacyPass<updates, /*Spoils=*/true>>
+static PassRegistration<LegacyPass<updates, /*Spoils=*/true>>
     RegisterUpdates("oriel-check-updates",
                     "Compare Oriel's updates of live intervals with LLVM's",
                     false, false);
-static RegisterPass<LegacyPass<print>>
+static PassRegistration<LegacyPass<print>>
     RegisterPrint("oriel-live-intervals", "Print Oriel's live intervals", false,
                   true);
 
