@@ -342,14 +342,14 @@ fn check_known(triple: &TargetTriple, wanted: &[(&str, &String)]) -> Result<(), 
     })
 }
 
-/// Returns these options, or the process's, if Oriel can work with them in this process.
+/// Returns these options, or those in force, if Oriel can work with them in this process.
 fn options_in_force(options: Option<Arc<Options>>) -> Result<Arc<Options>, CompileError> {
     check_compatible().map_err(CompileError::WrongLlvm)?;
-    let options = options.map_or_else(options::process_options, Ok);
+    let options = options.map_or_else(options::options_in_force, Ok);
     options.map_err(CompileError::Options)
 }
 
-/// Compiles by `emit` with these options, or the process's, and collects Oriel's results meanwhile.
+/// Compiles by `emit` with these options, or those in force, and collects Oriel's results meanwhile.
 pub(crate) fn compile_capturing(
     options: Option<Arc<Options>>,
     emit: impl FnOnce() -> Result<Vec<u8>, String>,

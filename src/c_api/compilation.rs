@@ -40,6 +40,7 @@ pub unsafe extern "C" fn oriel_compile(
 #[cfg(feature = "llvm")]
 mod llvm {
     use super::super::call::{Failure, OrielStatus, c_text};
+    use super::super::options::options_or_process;
     use super::{OrielCompilation, OrielOptions};
     use crate::compile::{Compilation, CompileError, check_target, compile_capturing};
     use crate::ffi::emit_ptx_raw;
@@ -57,7 +58,7 @@ mod llvm {
         // SAFETY: the caller vouches for the machine, which stays the host's.
         let borrowed = ManuallyDrop::new(unsafe { TargetMachine::new(machine.cast()) });
         check_target(&borrowed.get_triple()).map_err(failure)?;
-        let options = options.map(|options| options.options.clone());
+        let options = Some(options_or_process(options)?);
         // SAFETY: the caller vouches for both.
         let emit = || unsafe { emit_ptx_raw(module.cast(), machine.cast()) };
         let Compilation {

@@ -1,6 +1,6 @@
 //! `OrielOptions`: options of one compilation.
 
-use super::call::{Message, OrielStatus, call, given, text};
+use super::call::{Failure, Message, OrielStatus, call, given, text};
 use super::process::invalid_flags;
 use crate::options::{Options, process_options};
 use std::ffi::c_char;
@@ -12,6 +12,12 @@ pub struct OrielOptions {
     pub(super) options: Arc<Options>,
 }
 
+/// Returns these options, or the process's, also while another compilation runs on this thread.
+pub(super) fn options_or_process(options: Option<&OrielOptions>) -> Result<Arc<Options>, Failure> {
+    let own = options.map(|options| options.options.clone());
+    own.map_or_else(process_options, Ok).map_err(invalid_flags)
+}
+
 /// `oriel_options_create`.
 #[unsafe(no_mangle)]
 pub extern "C" fn oriel_options_create(
@@ -20,7 +26,7 @@ pub extern "C" fn oriel_options_create(
 ) -> OrielStatus {
     call(message, || {
         let out = given(options, "options")?;
-        let options = process_options().map_err(invalid_flags)?;
+        let options = options_or_process(None)?;
         *out = Box::into_raw(Box::new(OrielOptions { options }));
         Ok(())
     })

@@ -2,9 +2,7 @@
 
 use super::call::{Failure, Message, OrielStatus, c_text, call, given};
 use super::function::OrielMachineFunction;
-use super::options::OrielOptions;
-use super::process::invalid_flags;
-use crate::options::process_options;
+use super::options::{OrielOptions, options_or_process};
 use crate::ori::PrintOptions;
 use crate::pipeline::{self, PhaseRun, PipelineError};
 use std::ffi::{CString, c_char};
@@ -40,10 +38,7 @@ pub extern "C" fn oriel_phase_run_compute(
     call(message, || {
         let function = given(function, "function")?;
         let out = given(run, "run")?;
-        let options = match options {
-            Some(options) => options.options.clone(),
-            None => process_options().map_err(invalid_flags)?,
-        };
+        let options = options_or_process(options)?;
         let run = pipeline::run_phases(&function.snapshot.view(), &options).map_err(failure)?;
         *out = Box::into_raw(Box::new(OrielPhaseRun::new(&run)?));
         Ok(())

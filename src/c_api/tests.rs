@@ -9,6 +9,7 @@ use super::process::*;
 use super::queries::*;
 use crate::live::pressure::{File, Pressure};
 use crate::live::{LiveRangeCalc, SlotIndex};
+use crate::options::{Options, with_options};
 use crate::snapshot::abi::RegisterFile;
 use crate::snapshot::sample;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -213,13 +214,31 @@ fn figures_and_reports_are_those_of_the_tool() {
     );
 }
 
-#[test]
-fn phases_run_on_snapshots_with_options_of_their_own() {
-    let function = sample_function();
+/// The process's options.
+fn created_options() -> Box<OrielOptions> {
     let mut options = null_mut();
     assert_eq!(oriel_options_create(Some(&mut options), None), OrielStatus::Ok);
     // SAFETY: the call created them for the caller.
-    let mut options = unsafe { Box::from_raw(options) };
+    unsafe { Box::from_raw(options) }
+}
+
+/// A host's pass may ask while a compilation runs with options of its own.
+#[test]
+fn the_options_of_the_process_are_never_those_of_a_compilation() {
+    let of_compilation = Options {
+        verify: true,
+        ..Options::default()
+    };
+    with_options(of_compilation.into(), || {
+        assert!(!created_options().options.verify);
+        assert!(!options_or_process(None).unwrap().verify);
+    });
+}
+
+#[test]
+fn phases_run_on_snapshots_with_options_of_their_own() {
+    let function = sample_function();
+    let mut options = created_options();
     let add = |options: &mut OrielOptions, flags: &CStr| {
         // SAFETY: the text lives for the call.
         with_message(|message| unsafe { oriel_options_add(Some(options), flags.as_ptr(), message) })

@@ -52,7 +52,7 @@ extern "C" fn oriel_option_set(name: OrielText, value: OrielText, error: OrielSi
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> i32 {
-    match guarded(options::process_options) {
+    match guarded(options::options_in_force) {
         Ok(Ok(options)) => {
             *settings = settings_of(&options);
             1
@@ -67,7 +67,7 @@ extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_strength_reduction() -> u32 {
     // The passes for machine functions report invalid options.
-    let wanted = match guarded(options::process_options) {
+    let wanted = match guarded(options::options_in_force) {
         Ok(Ok(options)) => options.strength_reduction(),
         Ok(Err(_)) | Err(_) => StrengthReduction::Everywhere,
     };

@@ -88,7 +88,7 @@ extern "C" fn oriel_run_begin(
     warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
     let start = ThreadTime::now();
-    let given = options::process_options().ok()?;
+    let given = options::options_in_force().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
     capture::note(&view);

@@ -160,7 +160,7 @@ extern "C" fn oriel_scope(
     has_stack_objects: u32,
     host: &OrielHost,
 ) -> OrielScope {
-    let Ok(given) = options::process_options() else {
+    let Ok(given) = options::options_in_force() else {
         return OrielScope::Nothing;
     };
     if stage == Stage::Ssa as u32 {
@@ -198,7 +198,7 @@ extern "C" fn oriel_scope(
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot, host: &OrielHost) -> u32 {
-    let Ok(given) = options::process_options() else {
+    let Ok(given) = options::options_in_force() else {
         return 1;
     };
     // SAFETY: the exporter fills every array for its count, sentinels included.

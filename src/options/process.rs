@@ -160,16 +160,21 @@ pub fn with_options<R>(options: Arc<Options>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Returns the options in force on this thread: those of [`with_options`], or the process's (the
-/// environment's on top of [the base](set_base), then the command line's).
+/// Returns the options in force on this thread: those of [`with_options`], or the process's.
+///
+/// # Errors
+/// The environment's options are invalid.
+pub fn options_in_force() -> Result<Arc<Options>, String> {
+    let in_place = IN_PLACE.with(|slot| slot.with_value(|options| options.cloned()));
+    in_place.map_or_else(process_options, Ok)
+}
+
+/// Returns the process's options: the environment's on top of [the base](set_base), then the command
+/// line's.
 ///
 /// # Errors
 /// The environment's options are invalid.
 pub fn process_options() -> Result<Arc<Options>, String> {
-    let in_place = IN_PLACE.with(|slot| slot.with_value(|options| options.cloned()));
-    if let Some(options) = in_place {
-        return Ok(options);
-    }
     if let Some(options) = PROCESS.get() {
         return options.clone();
     }
@@ -185,7 +190,7 @@ mod tests {
     /// The process's options are global: other tests run at the same time, and some have used them.
     #[test]
     fn options_in_place_hold_for_the_work_on_its_thread_alone() {
-        let mode = || process_options().unwrap().mode;
+        let mode = || options_in_force().unwrap().mode;
         let off = Arc::new(Options {
             mode: Mode::Off,
             ..Options::default()
@@ -197,6 +202,7 @@ mod tests {
         with_options(off.clone(), || {
             assert_eq!(mode(), Mode::Off);
             with_options(analyze, || assert_eq!(mode(), Mode::Analyze));
+            assert_eq!(process_options().unwrap().mode, Mode::Optimize);
             assert_eq!(mode(), Mode::Off);
             let elsewhere = std::thread::scope(|scope| scope.spawn(mode).join().unwrap());
             assert_eq!(elsewhere, Mode::Optimize);

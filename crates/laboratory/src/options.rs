@@ -3,7 +3,7 @@
 use crate::phases;
 use crate::plans::script::EditScript;
 use crate::plans::{Editor, fault};
-use oriel::options::{Extension, Mode, OptionSpec, Options, extend_table, process_options, set_base};
+use oriel::options::{Extension, Mode, OptionSpec, Options, extend_table, options_in_force, set_base};
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::plan::Plan;
 use std::any::Any;
@@ -48,7 +48,7 @@ impl Laboratory {
 
     /// Returns the settings in force on this thread; none with `-oriel=off`.
     pub(crate) fn in_force() -> Option<Self> {
-        let options = process_options().ok()?;
+        let options = options_in_force().ok()?;
         let laboratory = Self::of(&options)?;
         (options.mode != Mode::Off).then(|| laboratory.clone())
     }
