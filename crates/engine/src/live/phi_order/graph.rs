@@ -61,6 +61,7 @@ pub(super) struct PhiGraph {
     /// By block: how many blocks, from the entry down to it in the dominator tree, have lower numbers
     /// than their immediate dominators. Empty if nobody has asked.
     lags: Vec<u32>,
+    /// The largest of them.
     most_lag: u32,
     phis: Vec<Phi>,
     edges: Vec<Edge>,
@@ -68,6 +69,7 @@ pub(super) struct PhiGraph {
     missing: Vec<u32>,
     /// True if an earlier read has been followed.
     has_searched: bool,
+    /// Of the web's steps up the dominator tree.
     steps_left: Cell<u32>,
 }
 
