@@ -34,6 +34,7 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
   Callbacks.context = this;
   Callbacks.stages = &Stages;
   Callbacks.machine_function = &MF;
+  Callbacks.function = toText(MF.getName());
   Callbacks.function_hash = [](void *Self) -> uint64_t {
     return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
   };

@@ -101,8 +101,9 @@ typedef struct OrielHost {
   /// Returns one if the function, or one that it calls, may run `setmaxnreg`.
   uint32_t (*may_exchange_registers)(void *context);
   const OrielStages *stages;
-  /// The llvm::MachineFunction, which is the same at both stages.
+  /// The llvm::MachineFunction, which is the same at both stages, and its name.
   const void *machine_function;
+  OrielText function;
   uint32_t wants_remarks;
   uint32_t reserved;
 } OrielHost;

@@ -1,13 +1,14 @@
 //! The shim as the host of phases.
 
-use super::scope::OrielStages;
+use super::stages::{AtSsa, OrielStages};
 use super::text::OrielText;
-use crate::options::FunctionHash;
+use crate::options::{FunctionHash, Options};
 use crate::phases::registry::Phase;
 use crate::phases::{Remark, RemarkKind};
 use crate::pipeline::Host;
 use crate::report::{CodeRemark, Piece};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// `OrielHost`.
 #[repr(C)]
@@ -19,11 +20,12 @@ pub struct OrielHost {
     may_exchange_registers: unsafe extern "C" fn(*mut c_void) -> u32,
     stages: *const OrielStages,
     machine_function: *const c_void,
+    function: OrielText,
     wants_remarks: u32,
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<OrielHost>() == 64);
+const _: () = assert!(size_of::<OrielHost>() == 80);
 
 impl OrielHost {
     /// Returns the hash of the function in the state in which LLVM has it.
@@ -33,14 +35,23 @@ impl OrielHost {
     }
 
     /// Returns what is kept of the pipeline's functions between their stages.
-    pub(super) fn stages(&self) -> &OrielStages {
+    fn stages(&self) -> &OrielStages {
         // SAFETY: the shim's driver owns them, and lives longer than its host.
         unsafe { &*self.stages }
     }
 
-    /// Returns the address of LLVM's function, which it has from its first to its last pass.
-    pub(super) fn address(&self) -> usize {
-        self.machine_function.addr()
+    /// Keeps what the late stage of the function needs to know.
+    pub(super) fn leave_to_late_stage(&self, at_ssa: AtSsa) {
+        self.stages().leave(self.machine_function.addr(), at_ssa);
+    }
+
+    /// Returns what stage `ssa` has left to the late stage of the function, once, if it is compiled with
+    /// these options.
+    pub(super) fn take_from_ssa(&self, given: &Arc<Options>) -> Option<AtSsa> {
+        let earlier = self.stages().take(self.machine_function.addr())?;
+        // SAFETY: the shim's function lives longer than its host.
+        let name = unsafe { self.function.as_str() };
+        earlier.is_of(&name, given).then_some(earlier)
     }
 }
 

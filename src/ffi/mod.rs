@@ -10,6 +10,7 @@ mod plugin;
 mod records;
 mod run;
 mod scope;
+mod stages;
 mod text;
 
 pub use capture::capture_snapshots;

@@ -3,7 +3,7 @@
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
 use super::records::{OrielPlan, OrielSnapshot};
-use super::scope::AtSsa;
+use super::stages::AtSsa;
 use super::text::{OrielSink, OrielText};
 use crate::entity::Instruction;
 use crate::guard::guarded;
@@ -94,7 +94,7 @@ extern "C" fn oriel_run_begin(
     capture::note(&view);
     let is_late = view.stage() == Stage::Late;
     let mut at_ssa = match is_late {
-        true => host.stages().take(host.address(), &given),
+        true => host.take_from_ssa(&given),
         false => None,
     };
     let earlier_effects = at_ssa.as_mut().and_then(|earlier| earlier.effects.take());
@@ -366,7 +366,7 @@ extern "C" fn oriel_run_end(
         problems.push(message);
     }
     if let Some(at_ssa) = run.for_late_stage {
-        host.stages().leave(host.address(), at_ssa);
+        host.leave_to_late_stage(at_ssa);
     }
     if !problems.is_empty() {
         problem.send(&problems.join("; "));

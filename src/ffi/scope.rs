@@ -1,4 +1,4 @@
-//! How much of a function the library has to see at a stage, and what one stage leaves to the next.
+//! How much of a function the library has to see at a stage.
 //!
 //! Most functions need few registers, and the profile leaves them alone. An export of their live
 //! ranges shows that, which is a fraction of a whole export, and the late stage needs none.
@@ -6,15 +6,12 @@
 use super::capture;
 use super::host::OrielHost;
 use super::records::OrielSnapshot;
+use super::stages::AtSsa;
 use crate::guard::guarded;
 use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
-use crate::phases::StageEffects;
 use crate::pipeline::{self, Host};
-use crate::report::{may_want_min_blocks, takes_min_blocks};
-use crate::snapshot::Snapshot;
+use crate::report::may_want_min_blocks;
 use crate::snapshot::abi::Stage;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Functions with more registers are exported whole at once. Most of them have pressure, and their
 /// live ranges, which tell so, would be exported twice.
@@ -34,92 +31,26 @@ pub enum OrielScope {
     Size = 3,
 }
 
-/// What the run at stage `ssa` leaves to the late stage of the same function.
-pub(super) struct AtSsa {
-    /// The options of the process or compilation.
-    pub given: Arc<Options>,
-    /// The function's own.
-    pub options: Arc<Options>,
-    /// Whether the profile left the function alone, if that was decided. It does so at both stages
-    /// or at none: the phases of the late stage follow up on those of the first.
-    pub is_left_alone: Option<bool>,
-    /// The compute capability, times ten.
-    pub sm: u32,
-    /// True if `.minnctapersm 1` may have to be set.
-    pub takes_min_blocks: bool,
-    /// The effects of the phases, if they are needed for a page.
-    pub effects: Option<StageEffects>,
-}
-
-impl AtSsa {
-    pub(super) fn new(
-        snapshot: &Snapshot<'_>,
-        given: Arc<Options>,
-        options: Arc<Options>,
-        is_left_alone: Option<bool>,
-    ) -> Self {
-        Self {
-            given,
-            options,
-            is_left_alone,
-            sm: snapshot.function().sm,
-            takes_min_blocks: takes_min_blocks(snapshot),
-            effects: None,
-        }
+/// What the phases of the late stage, and its directives, have to see of the function.
+fn late_scope(earlier: &AtSsa) -> OrielScope {
+    let (options, stage) = (&earlier.options, Stage::Late);
+    let is_left_alone = earlier.is_left_alone == Some(true);
+    let has_phases = match is_left_alone {
+        true => options.phases_besides_profile(stage, earlier.sm).next().is_some(),
+        false => options.phases_at(stage, earlier.sm).next().is_some(),
+    };
+    if options.spills_to_shared || has_phases {
+        return OrielScope::Whole;
     }
-
-    /// What the phases of the late stage, and its directives, have to see of the function.
-    fn late_scope(&self) -> OrielScope {
-        let (options, stage) = (&self.options, Stage::Late);
-        let is_left_alone = self.is_left_alone == Some(true);
-        let has_phases = match is_left_alone {
-            true => options.phases_besides_profile(stage, self.sm).next().is_some(),
-            false => options.phases_at(stage, self.sm).next().is_some(),
-        };
-        if options.spills_to_shared || has_phases {
-            return OrielScope::Whole;
-        }
-        // A kernel that needs the mark has many times the registers that the profile looks for, unless the
-        // user lets the profile look for more.
-        let has_enough = is_left_alone && options.least_pressure.is_none();
-        match options.min_blocks() {
-            MinBlocks::Always if self.takes_min_blocks => OrielScope::Whole,
-            MinBlocks::WhereNeeded if self.takes_min_blocks && !has_enough => OrielScope::Pressure,
-            _ => OrielScope::Nothing,
-        }
+    // A kernel that needs the mark has many times the registers that the profile looks for, unless the
+    // user lets the profile look for more.
+    let has_enough = is_left_alone && options.least_pressure.is_none();
+    match options.min_blocks() {
+        MinBlocks::Always if earlier.takes_min_blocks => OrielScope::Whole,
+        MinBlocks::WhereNeeded if earlier.takes_min_blocks && !has_enough => OrielScope::Pressure,
+        _ => OrielScope::Nothing,
     }
 }
-
-/// `OrielStages`: what stage `ssa` leaves to the late stage, for the functions of one pipeline by
-/// address. LLVM may run many functions through the first stage before one reaches the second.
-#[derive(Default)]
-pub struct OrielStages(Mutex<HashMap<usize, AtSsa>>);
-
-impl OrielStages {
-    fn functions(&self) -> MutexGuard<'_, HashMap<usize, AtSsa>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what the late stage of a function needs to know.
-    pub(super) fn leave(&self, address: usize, at_ssa: AtSsa) {
-        self.functions().insert(address, at_ssa);
-    }
-
-    /// Returns what stage `ssa` has left to the late stage of a function that is compiled with these
-    /// options, once.
-    pub(super) fn take(&self, address: usize, given: &Arc<Options>) -> Option<AtSsa> {
-        let earlier = self.functions().remove(&address);
-        earlier.filter(|earlier| Arc::ptr_eq(&earlier.given, given))
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_stages_create() -> Box<OrielStages> {
-    Box::default()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_stages_dispose(_: Option<Box<OrielStages>>) {}
 
 /// True if the library's work on a function is phases and directives of the profile, and nothing
 /// that concerns every function.
@@ -165,7 +96,7 @@ extern "C" fn oriel_scope(
     };
     if stage == Stage::Ssa as u32 {
         // Another function had this address before, and has not reached the late stage.
-        host.stages().take(host.address(), &given);
+        host.take_from_ssa(&given);
     }
     if stage == Stage::Ssa as u32 && only_reports_size(&given, has_stack_objects != 0) {
         return OrielScope::Size;
@@ -174,12 +105,12 @@ extern "C" fn oriel_scope(
         return OrielScope::Whole;
     }
     if stage == Stage::Late as u32 {
-        let Some(earlier) = host.stages().take(host.address(), &given) else {
+        let Some(earlier) = host.take_from_ssa(&given) else {
             return OrielScope::Whole;
         };
-        let scope = earlier.late_scope();
+        let scope = late_scope(&earlier);
         if scope != OrielScope::Nothing {
-            host.stages().leave(host.address(), earlier);
+            host.leave_to_late_stage(earlier);
         }
         return scope;
     }
@@ -206,7 +137,7 @@ extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot, host: &OrielHost) -> 
     if view.stage() == Stage::Late {
         let is_left_alone = guarded(|| !may_want_min_blocks(&view)) == Ok(true);
         if is_left_alone {
-            host.stages().take(host.address(), &given);
+            host.take_from_ssa(&given);
         }
         return is_left_alone.into();
     }
@@ -216,6 +147,6 @@ extern "C" fn oriel_leaves_alone(snapshot: &OrielSnapshot, host: &OrielHost) -> 
         return 0;
     }
     let at_ssa = AtSsa::new(&view, given.clone(), given, Some(true));
-    host.stages().leave(host.address(), at_ssa);
+    host.leave_to_late_stage(at_ssa);
     1
 }

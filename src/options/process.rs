@@ -2,6 +2,7 @@
 
 use super::table::KNOB;
 use super::{Options, split_flag, split_flags};
+use crate::phases::knobs::Knobs;
 use crate::thread_slot::ThreadSlot;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -37,25 +38,29 @@ impl Given {
     }
 
     /// Adds options to the command line, or none. Once they are fixed, all may still be set to the
-    /// values that they have: a host may parse its command line again.
-    fn add(&mut self, options: Vec<NameAndValue>, are_fixed: bool) -> Result<(), SetError> {
-        if !are_fixed {
-            self.command_line.extend(options);
-            return Ok(());
+    /// values that they have: a host may parse its command line again. `fixed` are the knobs then.
+    fn add(&mut self, options: Vec<NameAndValue>, fixed: Option<&Knobs>) -> Result<(), SetError> {
+        match fixed {
+            None => self.command_line.extend(options),
+            Some(knobs) if !self.has(&options, knobs) => return Err(SetError::TooLate),
+            Some(_) => {}
         }
-        match options.iter().all(|option| self.has(option)) {
-            true => Ok(()),
-            false => Err(SetError::TooLate),
-        }
+        Ok(())
     }
 
-    /// True if this is the last value that the command line has given the option, or the knob.
-    fn has(&self, option: &NameAndValue) -> bool {
-        let last = self
-            .command_line
-            .iter()
-            .rfind(|given| subject(given) == subject(option));
-        last == Some(option)
+    /// True if these options would change nothing: the last value of each is the last of the command
+    /// line, and that of each knob, which has several names, is in `knobs`.
+    fn has(&self, options: &[NameAndValue], knobs: &Knobs) -> bool {
+        let last = |list: &[NameAndValue], wanted: &str| -> Option<String> {
+            let (_, value) = list.iter().rfind(|(name, _)| name == wanted)?;
+            Some(value.clone())
+        };
+        let mut set = knobs.clone();
+        let holds = |(name, value): &NameAndValue| match name == KNOB {
+            true => set.set(value).is_ok(),
+            false => last(options, name) == last(&self.command_line, name),
+        };
+        options.iter().all(holds) && set == *knobs
     }
 
     /// Returns the process's options.
@@ -69,10 +74,13 @@ impl Given {
     }
 }
 
-/// Returns the name of what an option sets, and that of the knob if it sets one.
-fn subject((name, value): &NameAndValue) -> (&str, Option<&str>) {
-    let knob = (name == KNOB).then(|| value.split('=').next().unwrap_or(value));
-    (name, knob)
+/// Returns the knobs of the process's options, if these are fixed.
+fn fixed_knobs() -> Option<Knobs> {
+    let options = PROCESS.get()?;
+    Some(options.as_ref().map_or_else(
+        |_| Knobs::default(),
+        |options| options.phase_options.knobs.clone(),
+    ))
 }
 
 fn given() -> MutexGuard<'static, Given> {
@@ -117,7 +125,7 @@ pub fn set_base(options: Options) -> Result<(), SetError> {
 pub fn set_on_command_line(name: &str, value: &str) -> Result<(), SetError> {
     let mut given = given();
     given.base().set(name, value).map_err(SetError::Invalid)?;
-    given.add(vec![(name.to_owned(), value.to_owned())], PROCESS.get().is_some())
+    given.add(vec![(name.to_owned(), value.to_owned())], fixed_knobs().as_ref())
 }
 
 /// Records options written as in [`super::ENVIRONMENT`] as if they were on the host's command line.
@@ -130,7 +138,7 @@ pub fn set_all_on_command_line(flags: &str) -> Result<(), SetError> {
     let words = split_flags(flags).map_err(SetError::Invalid)?;
     let named = |word: &String| split_flag(word).map(|(name, value)| (name.to_owned(), value.to_owned()));
     let options: Result<_, _> = words.iter().map(named).collect();
-    given.add(options.map_err(SetError::Invalid)?, PROCESS.get().is_some())
+    given.add(options.map_err(SetError::Invalid)?, fixed_knobs().as_ref())
 }
 
 /// Checks the options in the environment without setting them.
@@ -229,28 +237,31 @@ mod tests {
         let mut given = Given::new();
         let all = options(&[
             ("oriel", "off"),
-            ("oriel-knob", "A=1"),
-            ("oriel-knob", "B=2"),
+            (KNOB, "OptBudget=1"),
+            (KNOB, "InstructionOrder=2"),
             ("oriel-profile", "ptxas"),
+            ("oriel", "analyze"),
         ]);
-        given.add(all.clone(), false).unwrap();
-        assert_eq!(given.add(all.clone(), true), Ok(()));
-        for option in &all {
-            assert_eq!(given.add(vec![option.clone()], true), Ok(()));
+        given.add(all.clone(), None).unwrap();
+        let mut knobs = Knobs::default();
+        for (_, value) in all.iter().filter(|(name, _)| name == KNOB) {
+            knobs.set(value).unwrap();
+        }
+        assert_eq!(given.add(all.clone(), Some(&knobs)), Ok(()));
+        for option in &all[1..] {
+            assert_eq!(given.add(vec![option.clone()], Some(&knobs)), Ok(()));
         }
         for changes in [
-            options(&[("oriel", "off"), ("oriel-profile", "max")]),
-            options(&[("oriel-knob", "A=2")]),
+            // The last value counts.
+            options(&[("oriel", "off")]),
+            options(&[("oriel", "analyze"), ("oriel-profile", "max")]),
+            options(&[(KNOB, "OptBudget=2")]),
+            // The same knob in ROT13.
+            options(&[(KNOB, "BcgOhqtrg=2")]),
             options(&[("oriel-verify", "")]),
         ] {
-            assert_eq!(given.add(changes, true), Err(SetError::TooLate));
+            assert_eq!(given.add(changes, Some(&knobs)), Err(SetError::TooLate));
         }
         assert_eq!(given.command_line, all);
-        // The last value counts.
-        given.add(options(&[("oriel", "analyze")]), false).unwrap();
-        assert_eq!(
-            given.add(options(&[("oriel", "off")]), true),
-            Err(SetError::TooLate)
-        );
     }
 }

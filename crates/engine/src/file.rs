@@ -1,24 +1,39 @@
 //! Files that are written in one step.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, process};
 
 /// Writes a file so that readers see a complete one, also while several threads or processes write
-/// it: the last one counts. Anything but a regular file, such as a pipe, is written to directly.
+/// it: the last one counts. Anything but a regular file, such as a pipe, is written to directly, and so
+/// is a file in a folder that takes no new ones.
 ///
 /// # Errors
-/// The file cannot be written; one that was there before is unchanged.
+/// The file cannot be written.
 pub fn write_in_one_step(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return fs::write(path, bytes);
+    let is_special = fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
+    match is_special {
+        true => fs::write(path, bytes),
+        false => write_and_rename(path, bytes).or_else(|_| fs::write(path, bytes)),
     }
+}
+
+/// Writes another file, and gives it the name when it is complete.
+fn write_and_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    // Machines and containers that share a folder may have processes of one number.
+    let time = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!(".oriel-{}-{time}-{number}.part", process::id());
     // A file can only be renamed within a file system.
-    let part = path.with_file_name(format!(".oriel-{}-{number}.part", process::id()));
-    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    let part = path.with_file_name(name);
+    let mut file = fs::File::create_new(&part)?;
+    let written = file.write_all(bytes).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
         _ = fs::remove_file(&part);
     }
@@ -48,6 +63,21 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left");
         let missing = write_in_one_step(&folder.join("no/file"), b"");
         assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_written_where_no_other_can_be_made() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("oriel-one-step-closed-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("file");
+        fs::write(&path, b"old").unwrap();
+        let set_mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        set_mode(0o555);
+        write_in_one_step(&path, b"new").unwrap();
+        set_mode(0o755);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -163,7 +163,8 @@ impl TestFunction {
         }
         let mut places: Vec<Vec<ChainedOperandRecord>> = vec![Vec::new(); self.arrays.registers.len()];
         let mut definitions = vec![0; self.arrays.registers.len()];
-        for (position, operand) in self.register_operands().iter().enumerate() {
+        let operands = self.register_operands().to_vec();
+        for (position, operand) in operands.iter().enumerate() {
             if operand.access() == Access::FromBlock {
                 continue;
             }
@@ -176,7 +177,12 @@ impl TestFunction {
         for (register, mut places) in places.into_iter().enumerate() {
             if definitions[register] > 1 {
                 self.arrays.registers[register].flags |= RegisterFlags::CHAINED.bits();
-                places.sort_by_cached_key(|_| shuffle());
+                // LLVM's lists begin with the definitions; a host's need not.
+                let has_definitions_first = !shuffle().is_multiple_of(4);
+                places.sort_by_cached_key(|place| {
+                    let access = operands[place.register_operand as usize].access();
+                    (has_definitions_first && !access.is_definition(), shuffle())
+                });
                 self.arrays.chained_operands.extend(places);
             }
         }

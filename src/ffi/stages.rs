@@ -1,0 +1,98 @@
+//! What one stage leaves to the next.
+
+use crate::options::Options;
+use crate::phases::StageEffects;
+use crate::report::takes_min_blocks;
+use crate::snapshot::Snapshot;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the run at stage `ssa` leaves to the late stage of the same function.
+pub(super) struct AtSsa {
+    /// The function's name.
+    function: String,
+    /// The options of the process or compilation.
+    pub given: Arc<Options>,
+    /// The function's own.
+    pub options: Arc<Options>,
+    /// Whether the profile left the function alone, if that was decided. It does so at both stages
+    /// or at none: the phases of the late stage follow up on those of the first.
+    pub is_left_alone: Option<bool>,
+    /// The compute capability, times ten.
+    pub sm: u32,
+    /// True if `.minnctapersm 1` may have to be set.
+    pub takes_min_blocks: bool,
+    /// The effects of the phases, if they are needed for a page.
+    pub effects: Option<StageEffects>,
+}
+
+impl AtSsa {
+    pub(super) fn new(
+        snapshot: &Snapshot<'_>,
+        given: Arc<Options>,
+        options: Arc<Options>,
+        is_left_alone: Option<bool>,
+    ) -> Self {
+        Self {
+            function: snapshot.name().into_owned(),
+            given,
+            options,
+            is_left_alone,
+            sm: snapshot.function().sm,
+            takes_min_blocks: takes_min_blocks(snapshot),
+            effects: None,
+        }
+    }
+
+    /// True if this is of the function with that name, compiled with these options.
+    pub(super) fn is_of(&self, function: &str, given: &Arc<Options>) -> bool {
+        self.function == function && Arc::ptr_eq(&self.given, given)
+    }
+}
+
+/// `OrielStages`: what stage `ssa` leaves to the late stage, for the functions of one pipeline by
+/// address. LLVM may run many functions through the first stage before one reaches the second.
+#[derive(Default)]
+pub struct OrielStages(Mutex<HashMap<usize, AtSsa>>);
+
+impl OrielStages {
+    fn functions(&self) -> MutexGuard<'_, HashMap<usize, AtSsa>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what the late stage of a function needs to know.
+    pub(super) fn leave(&self, address: usize, at_ssa: AtSsa) {
+        self.functions().insert(address, at_ssa);
+    }
+
+    /// Returns what stage `ssa` has left to the late stage of the function at an address, once. It may
+    /// have been another function, which LLVM has freed since.
+    pub(super) fn take(&self, address: usize) -> Option<AtSsa> {
+        self.functions().remove(&address)
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_stages_create() -> Box<OrielStages> {
+    Box::default()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_stages_dispose(_: Option<Box<OrielStages>>) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::sample;
+
+    /// LLVM may free a function that has not reached the late stage, and put another at its address.
+    #[test]
+    fn an_entry_is_of_one_function_and_its_options() {
+        let sample = sample::counting_loop();
+        let (snapshot, given) = (sample.view(), Arc::<Options>::default());
+        let at_ssa = AtSsa::new(&snapshot, given.clone(), given.clone(), None);
+        assert!(at_ssa.is_of(&snapshot.name(), &given));
+        assert!(!at_ssa.is_of("another", &given));
+        assert!(!at_ssa.is_of(&snapshot.name(), &Arc::default()));
+    }
+}
