@@ -345,7 +345,7 @@ mod tests {
     use crate::live::segment::{GENERAL_BITS, PREDICATE_BITS};
     use crate::live::testing::{
         COPY, DEBUG, PHI, PLAIN, Random, TestFunction, covered_slots, def, from, operand, random_function,
-        read,
+        read, structured_function,
     };
     use crate::live::{FindingKind, Slot};
     use crate::snapshot::abi::OperandFlags;
@@ -604,11 +604,14 @@ mod tests {
     }
 
     fn check_random(seed: u64, blocks: u32, registers: u32, length: u32) -> Result<(), TestCaseError> {
-        let function = random_function(&mut Random(seed), blocks, registers, length);
+        check_all_ways(&random_function(&mut Random(seed), blocks, registers, length))
+    }
+
+    fn check_all_ways(function: &TestFunction) -> Result<(), TestCaseError> {
         let snapshot = function.snapshot();
         let intervals = LiveRangeCalc::with_bypass(Bypass::Never).analyze(&snapshot);
-        prop_assert_eq!(intervals.to_string(), text(&function, Bypass::Always));
-        prop_assert_eq!(intervals.to_string(), text(&function, Bypass::Small));
+        prop_assert_eq!(intervals.to_string(), text(function, Bypass::Always));
+        prop_assert_eq!(intervals.to_string(), text(function, Bypass::Small));
         let mut compared = Vec::new();
         for register in snapshot.registers() {
             let Some(expected) = covered_slots(&snapshot, &intervals, register) else {
@@ -661,6 +664,11 @@ mod tests {
             seed: u64, blocks in 8_u32..40, registers in 2_u32..8, length in 0_u32..3
         ) {
             check_random(seed, blocks, registers, length)?;
+        }
+
+        #[test]
+        fn many_values_in_nested_loops(seed: u64) {
+            check_all_ways(&structured_function(&mut Random(seed)))?;
         }
     }
 

@@ -3,10 +3,12 @@
 mod definition;
 mod kernel;
 mod random;
+mod structured;
 
 pub use definition::covered_slots;
 pub use kernel::Kernel;
 pub use random::{Random, random_function};
+pub use structured::structured_function;
 
 use super::scan::{defines, definition_slot, reads, use_slot};
 use super::slot_index::SlotIndex;
