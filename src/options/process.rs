@@ -51,14 +51,10 @@ impl Given {
     /// True if these options would change nothing: the last value of each is the last of the command
     /// line, and that of each knob, which has several names, is in `knobs`.
     fn has(&self, options: &[NameAndValue], knobs: &Knobs) -> bool {
-        let last = |list: &[NameAndValue], wanted: &str| -> Option<String> {
-            let (_, value) = list.iter().rfind(|(name, _)| name == wanted)?;
-            Some(value.clone())
-        };
         let mut set = knobs.clone();
         let holds = |(name, value): &NameAndValue| match name == KNOB {
             true => set.set(value).is_ok(),
-            false => last(options, name) == last(&self.command_line, name),
+            false => last_value(options, name) == last_value(&self.command_line, name),
         };
         options.iter().all(holds) && set == *knobs
     }
@@ -72,6 +68,12 @@ impl Given {
         }
         Ok(Arc::new(options))
     }
+}
+
+/// Returns the value that an option of a list has in the end.
+fn last_value<'a>(options: &'a [NameAndValue], wanted: &str) -> Option<&'a str> {
+    let (_, value) = options.iter().rfind(|(name, _)| name == wanted)?;
+    Some(value)
 }
 
 /// Returns the knobs of the process's options, if these are fixed.

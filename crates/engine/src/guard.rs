@@ -81,7 +81,7 @@ mod tests {
         }
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(|| {
-            // What a thread uses first is destroyed last.
+            // The value that a thread uses first is destroyed last.
             AT_END.set(Some(AtEnd(sender)));
             guarded(|| panic!("before"))
         });

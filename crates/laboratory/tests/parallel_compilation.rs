@@ -133,7 +133,7 @@ fn a_thread_compiles_while_it_ends() {
     }
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(|| {
-        // What a thread uses first is destroyed last.
+        // The value that a thread uses first is destroyed last.
         AT_END.set(Some(AtEnd(sender)));
         compile(0, &text_of(0))
     });

@@ -7,13 +7,12 @@
 //! dominator tree, of those that LLVM has made. It does at once, unless a block on the way has a lower
 //! number than its dominator; each of these lets it wait for another round.
 //!
-//! What LLVM finds at a block with a PHI value depends on little more. It makes the value
+//! When it visits a block with a PHI value, LLVM makes the value
 //!
 //! - if it has not seen that the register is live-out of the block's immediate dominator, or
 //! - if an edge brings in a value that it knows, from below that dominator.
 //!
-//! Whether it has seen or knows something may depend on paths that this graph does not have. Then the
-//! answer is that it isn't certain.
+//! Both may depend on paths that this graph does not have. Then the order isn't certain.
 
 use super::super::flow_graph::FlowGraph;
 use super::super::resolve::UNSORTED_BLOCKS;
@@ -33,7 +32,7 @@ const EARLIER: u32 = 0;
 /// graph costs little more than the searches wherever values have to wait for each other.
 const STEPS_OF_A_VALUE: u32 = 256;
 
-/// A PHI value.
+/// A PHI value while its number is sought.
 #[derive(Clone, Copy, Debug)]
 struct Phi {
     block: Block,
@@ -44,6 +43,7 @@ struct Phi {
     edge_end: u32,
     /// The visit of all blocks, counted from 1, in which LLVM made it.
     round: u32,
+    /// True if a search has reached it, so that its edges are listed.
     is_searched: bool,
 }
 

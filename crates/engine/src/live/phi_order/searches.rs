@@ -18,7 +18,7 @@ pub(super) struct Searches {
     set: Vec<u64>,
 }
 
-/// What a search found.
+/// The PHI values that a search reaches.
 struct Found {
     /// Blocks whose PHI value has no number.
     missing: usize,

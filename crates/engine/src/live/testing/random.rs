@@ -30,12 +30,21 @@ impl Random {
 }
 
 /// Returns the numbers below `count` in random order, but for the first, which is the entry block's.
-fn shuffled(random: &mut Random, count: u32) -> Vec<u32> {
+pub(super) fn shuffled(random: &mut Random, count: u32) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count).collect();
     for last in (2..count).rev() {
         numbers.swap(last as usize, 1 + random.below(last) as usize);
     }
     numbers
+}
+
+/// Returns the successors of blocks that are laid out at other places.
+pub(super) fn moved(successors: &[Vec<u32>], places: &[u32]) -> Vec<Vec<u32>> {
+    let mut moved = vec![Vec::new(); successors.len()];
+    for (targets, &place) in successors.iter().zip(places) {
+        moved[place as usize] = targets.iter().map(|&target| places[target as usize]).collect();
+    }
+    moved
 }
 
 /// Returns a random function: any control flow over blocks that the entry reaches, any mix of
@@ -59,12 +68,7 @@ pub fn random_function(random: &mut Random, blocks: u32, registers: u32, length:
     }
     if random.chance(30) {
         // The layout says nothing about the dominator tree.
-        let place = shuffled(random, blocks);
-        let mut moved = vec![Vec::new(); blocks as usize];
-        for (block, targets) in successors.iter().enumerate() {
-            moved[place[block] as usize] = targets.iter().map(|&target| place[target as usize]).collect();
-        }
-        successors = moved;
+        successors = moved(&successors, &shuffled(random, blocks));
     }
     let mut function = TestFunction::new(registers as usize);
     let numbers = random.chance(30).then(|| shuffled(random, blocks));

@@ -1,5 +1,6 @@
 //! Random functions of nested loops, branches and switches with few registers of many values.
 
+use super::random::{moved, shuffled};
 use super::{PLAIN, Random, TestFunction, def, read};
 
 /// From so many definitions of all registers on there are no more: webs with more than 64 are left to the
@@ -102,16 +103,12 @@ pub fn structured_function(random: &mut Random) -> TestFunction {
         let source = random.below(blocks) as usize;
         successors[source].push(1 + random.below(blocks - 1));
     }
-    let place = random_order(random, blocks);
-    let mut moved = vec![Vec::new(); successors.len()];
-    for (block, targets) in successors.iter().enumerate() {
-        moved[place[block] as usize] = targets.iter().map(|&target| place[target as usize]).collect();
-    }
+    let successors = moved(&successors, &random_order(random, blocks));
     let registers = 1 + random.below(3);
     let mut function = TestFunction::new(registers as usize);
     let [defining, reading] = [(); 2].map(|()| [3, 10, 25, 50, 80][random.below(5) as usize]);
     let mut definitions = 0;
-    for (block, targets) in moved.iter().enumerate() {
+    for (block, targets) in successors.iter().enumerate() {
         function.block(targets);
         for register in 0..registers {
             let is_read = random.chance(reading);
@@ -122,6 +119,7 @@ pub fn structured_function(random: &mut Random) -> TestFunction {
                     function.instruction(PLAIN, &[def(register), read(register)]);
                     continue;
                 }
+                // It reads the first of two values.
                 (true, true) if random.chance(50) => function.instruction(PLAIN, &[def(register)]),
                 _ => {}
             }
@@ -142,18 +140,16 @@ pub fn structured_function(random: &mut Random) -> TestFunction {
 /// stays.
 fn random_order(random: &mut Random, count: u32) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count).collect();
-    let exchanges = match random.below(4) {
-        0 => 0,
+    match random.below(4) {
+        0 => numbers[1..].reverse(),
         1 => {
-            numbers[1..].reverse();
-            0
+            for _ in 0..3 {
+                let [left, right] = [(); 2].map(|()| 1 + random.below(count - 1) as usize);
+                numbers.swap(left, right);
+            }
         }
-        2 => 3,
-        _ => 2 * count,
-    };
-    for _ in 0..exchanges {
-        let [left, right] = [(); 2].map(|()| 1 + random.below(count - 1) as usize);
-        numbers.swap(left, right);
+        2 => numbers = shuffled(random, count),
+        _ => {}
     }
     numbers
 }
