@@ -6,9 +6,9 @@
 //! batch's sets are used while they are in the cache; phase 6 follows at the end and does all that
 //! registers with several definitions need ([`web_values`](super::web_values)). The iteration is a
 //! loop, not a recursion. Functions of at most 64 blocks, which are nearly all, take a shorter way
-//! ([`block_words`](super::block_words)).
+//! ([`block_words`](super::block_words)), and so do most registers of functions of many hundreds.
 
-use super::block_words::{BlockWords, MOST_BLOCKS};
+use super::block_words::{BlockWords, FEWEST_FOR_WINDOWS, MOST_BLOCKS};
 use super::dataflow::{Dataflow, Problem, Queue};
 use super::endpoints::{Endpoints, UseWalker};
 use super::flow_graph::FlowGraph;
@@ -46,6 +46,8 @@ enum Method {
     Sets,
     /// By sets of blocks for each register.
     BlockWords,
+    /// By sets of blocks for each register that is live within few blocks, then by sets of registers.
+    Windows,
     /// By a walk back from each use.
     Walk,
 }
@@ -143,8 +145,12 @@ impl LiveRangeCalc {
         self.webs.collect(operands, chains, &self.scan, intervals);
         match method {
             Method::Sets => self.propagate_and_fix_endpoints(intervals), //      5 and 7
-            Method::BlockWords => self.solve_crossing_registers(intervals), //   5 and 7, small functions
-            Method::Walk => self.walk_crossing_registers(intervals),     //          the bypass
+            Method::BlockWords => self.solve_in_windows(intervals),      //           5 and 7, small functions
+            Method::Windows => {
+                self.solve_in_windows(intervals); //                             5 and 7, most registers
+                self.propagate_and_fix_endpoints(intervals); //                  the others
+            }
+            Method::Walk => self.walk_crossing_registers(intervals), //          the bypass
         }
         self.resolve_values(method, operands, chains, intervals); //      6
         self.register_operands = listed;
@@ -193,7 +199,10 @@ impl LiveRangeCalc {
                     .count();
                 let active = (blocks * 4 / 5).saturating_sub(dead);
                 self.dataflow.begin(blocks, active);
-                Method::Sets
+                match self.bypass == Bypass::Small && blocks >= FEWEST_FOR_WINDOWS {
+                    true => Method::Windows,
+                    false => Method::Sets,
+                }
             }
         }
     }
@@ -267,10 +276,12 @@ impl LiveRangeCalc {
         }
     }
 
-    /// Phases 5 and 7 for small functions.
-    fn solve_crossing_registers(&mut self, intervals: &mut LiveIntervals) {
-        let registers = self.general.iter().chain(&self.predicates).copied();
-        self.block_words.run(registers, &self.flow, &self.scan, intervals);
+    /// Phases 5 and 7 for registers that are live within a window of blocks, as all are in small
+    /// functions. The others stay in the lists.
+    fn solve_in_windows(&mut self, intervals: &mut LiveIntervals) {
+        for registers in [&mut self.general, &mut self.predicates] {
+            self.block_words.run(registers, &self.flow, &self.scan, intervals);
+        }
     }
 
     /// The bypass of phases 5 and 7.
@@ -643,6 +654,67 @@ mod tests {
             intervals.interval(wrong.unwrap().register)
         );
         Ok(())
+    }
+
+    /// Returns a random function of many blocks most of whose registers are read close to their
+    /// definitions. Edges skip blocks of groups of eight and go back a few blocks.
+    fn function_of_short_ranges(random: &mut Random, blocks: u32) -> TestFunction {
+        let mut function = TestFunction::new(blocks as usize);
+        for block in 0..blocks {
+            let last_of_group = (block | 7).min(blocks - 1);
+            let mut successors = match block + 1 < blocks {
+                true => vec![block + 1],
+                false => vec![],
+            };
+            if random.chance(40) && block < last_of_group {
+                successors.push(block + 1 + random.below(last_of_group - block));
+            }
+            if random.chance(10) && block > 0 {
+                successors.push(block - random.below(block.min(12)));
+            }
+            function.block(&successors);
+            if random.chance(80) {
+                function.instruction(PLAIN, &[def(block)]);
+            }
+            for _ in 0..random.below(4) {
+                let distance = [1, 9, 20, 40, 100][random.below(5) as usize];
+                // The first block of a group dominates what follows.
+                let register = block.saturating_sub(random.below(distance)) & !7;
+                let register = register + u32::from(random.chance(5));
+                function.instruction(PLAIN, &[read(register.min(blocks - 1))]);
+            }
+        }
+        function.finish(|| 0)
+    }
+
+    #[test]
+    fn windows_of_blocks_solve_many_registers_and_leave_the_others() {
+        let mut random = Random(1);
+        let function = function_of_short_ranges(&mut random, 800);
+        let snapshot = function.snapshot();
+        let mut calc = LiveRangeCalc::new();
+        let intervals = calc.analyze(&snapshot);
+        let crossing = snapshot.registers().filter(|&register| {
+            let range = intervals.interval(register);
+            range.segments().len() > 1
+                || range.segments().iter().any(|segment| {
+                    intervals.indexes.block_at(segment.start) != intervals.indexes.block_before(segment.end)
+                })
+        });
+        let (crossing, left) = (crossing.count(), calc.general.len());
+        assert!(
+            left * 4 > crossing && left * 4 < crossing * 3,
+            "{left} of {crossing}"
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn short_ranges_in_many_blocks(seed: u64, blocks in 60_u32..300) {
+            check_all_ways(&function_of_short_ranges(&mut Random(seed), blocks))?;
+        }
     }
 
     proptest! {
