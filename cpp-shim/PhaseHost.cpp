@@ -35,6 +35,7 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
   Callbacks.stages = &Stages;
   Callbacks.machine_function = &MF;
   Callbacks.function = toText(MF.getName());
+  Callbacks.function_number = MF.getFunctionNumber();
   Callbacks.function_hash = [](void *Self) -> uint64_t {
     return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
   };

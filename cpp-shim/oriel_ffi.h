@@ -101,11 +101,12 @@ typedef struct OrielHost {
   /// Returns one if the function, or one that it calls, may run `setmaxnreg`.
   uint32_t (*may_exchange_registers)(void *context);
   const OrielStages *stages;
-  /// The llvm::MachineFunction, which is the same at both stages, and its name.
+  /// The llvm::MachineFunction, which is the same at both stages, its name, and
+  /// its number in the module.
   const void *machine_function;
   OrielText function;
+  uint32_t function_number;
   uint32_t wants_remarks;
-  uint32_t reserved;
 } OrielHost;
 
 /// How much of a function the library has to see.
@@ -117,7 +118,8 @@ enum OrielScope {
 };
 
 /// Returns the OrielScope of a function with so many registers, and stack
-/// objects or none, at an OrielStage. To be asked once before each run.
+/// objects or none, at an OrielStage. Call it once before each run: it takes
+/// what stage ssa has left for the function.
 uint32_t oriel_scope(uint32_t stage, uint32_t registers,
                      uint32_t has_stack_objects, const OrielHost *host);
 
@@ -129,8 +131,8 @@ uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot,
 /// Processes a function. \p has_pressure is one if oriel_leaves_alone has
 /// returned zero for it at this stage. Writes errors to \p problem and an
 /// unsupported feature to \p unsupported; there is no plan then. Sends each
-/// warning about the function to \p warning. Returns null only if not even that
-/// was possible.
+/// warning about the function to \p warning. Returns null only if the options
+/// in force are invalid.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, uint32_t has_pressure,
                           const OrielHost *host, OrielSink problem,
                           OrielSink unsupported, OrielSink warning);

@@ -21,8 +21,8 @@ pub struct OrielHost {
     stages: *const OrielStages,
     machine_function: *const c_void,
     function: OrielText,
+    function_number: u32,
     wants_remarks: u32,
-    reserved: u32,
 }
 
 const _: () = assert!(size_of::<OrielHost>() == 80);
@@ -42,13 +42,15 @@ impl OrielHost {
 
     /// Keeps what the late stage of the function needs to know.
     pub(super) fn leave_to_late_stage(&self, at_ssa: AtSsa) {
-        self.stages().leave(self.machine_function.addr(), at_ssa);
+        let address = self.machine_function.addr();
+        self.stages().leave(address, self.function_number, at_ssa);
     }
 
     /// Returns what stage `ssa` has left to the late stage of the function, once, if it is compiled with
-    /// these options.
+    /// these options. Drops what another function has left at this address.
     pub(super) fn take_from_ssa(&self, given: &Arc<Options>) -> Option<AtSsa> {
-        let earlier = self.stages().take(self.machine_function.addr())?;
+        let address = self.machine_function.addr();
+        let earlier = self.stages().take(address, self.function_number)?;
         // SAFETY: the shim's function lives longer than its host.
         let name = unsafe { self.function.as_str() };
         earlier.is_of(&name, given).then_some(earlier)

@@ -1,7 +1,7 @@
 //! How much of a function the library has to see at a stage.
 //!
-//! Most functions need few registers, and the profile leaves them alone. An export of their live
-//! ranges shows that, which is a fraction of a whole export, and the late stage needs none.
+//! Most functions need few registers, and the profile leaves them alone. To see that, an export of
+//! live ranges is enough, which costs a fraction of a whole export. The late stage then needs none.
 
 use super::capture;
 use super::host::OrielHost;
@@ -13,8 +13,8 @@ use crate::pipeline::{self, Host};
 use crate::report::may_want_min_blocks;
 use crate::snapshot::abi::Stage;
 
-/// Functions with more registers are exported whole at once. Most of them have pressure, and their
-/// live ranges, which tell so, would be exported twice.
+/// Functions with more registers are exported whole at once: most of them are short of registers, and
+/// then live ranges would be exported twice.
 const MOST_REGISTERS: u32 = 384;
 
 /// `OrielScope`.
@@ -23,7 +23,7 @@ const MOST_REGISTERS: u32 = 384;
 pub enum OrielScope {
     /// Nothing: the function stays as it is.
     Nothing = 0,
-    /// Its live ranges decide whether anything is.
+    /// Its live ranges, which decide whether the whole function is needed.
     Pressure = 1,
     /// The whole function.
     Whole = 2,
@@ -95,7 +95,7 @@ extern "C" fn oriel_scope(
         return OrielScope::Nothing;
     };
     if stage == Stage::Ssa as u32 {
-        // Another function had this address before, and has not reached the late stage.
+        // Drops what another function at this address may have left.
         host.take_from_ssa(&given);
     }
     if stage == Stage::Ssa as u32 && only_reports_size(&given, has_stack_objects != 0) {

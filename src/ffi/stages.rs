@@ -1,4 +1,4 @@
-//! What one stage leaves to the next.
+//! State that stage `ssa` passes to the late stage of the same function.
 
 use crate::options::Options;
 use crate::phases::StageEffects;
@@ -51,24 +51,26 @@ impl AtSsa {
 }
 
 /// `OrielStages`: what stage `ssa` leaves to the late stage, for the functions of one pipeline by
-/// address. LLVM may run many functions through the first stage before one reaches the second.
+/// address, with their numbers in the module. LLVM may run many functions through the first stage before one
+/// reaches the second.
 #[derive(Default)]
-pub struct OrielStages(Mutex<HashMap<usize, AtSsa>>);
+pub struct OrielStages(Mutex<HashMap<usize, (u32, AtSsa)>>);
 
 impl OrielStages {
-    fn functions(&self) -> MutexGuard<'_, HashMap<usize, AtSsa>> {
+    fn functions(&self) -> MutexGuard<'_, HashMap<usize, (u32, AtSsa)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what the late stage of a function needs to know.
-    pub(super) fn leave(&self, address: usize, at_ssa: AtSsa) {
-        self.functions().insert(address, at_ssa);
+    pub(super) fn leave(&self, address: usize, number: u32, at_ssa: AtSsa) {
+        self.functions().insert(address, (number, at_ssa));
     }
 
-    /// Returns what stage `ssa` has left to the late stage of the function at an address, once. It may
-    /// have been another function, which LLVM has freed since.
-    pub(super) fn take(&self, address: usize) -> Option<AtSsa> {
-        self.functions().remove(&address)
+    /// Returns what stage `ssa` has left to the late stage of the function with an address and a number,
+    /// once. What another function has left at the address, which LLVM has freed since, is dropped.
+    pub(super) fn take(&self, address: usize, number: u32) -> Option<AtSsa> {
+        let (of, at_ssa) = self.functions().remove(&address)?;
+        (of == number).then_some(at_ssa)
     }
 }
 
@@ -94,5 +96,18 @@ mod tests {
         assert!(at_ssa.is_of(&snapshot.name(), &given));
         assert!(!at_ssa.is_of("another", &given));
         assert!(!at_ssa.is_of(&snapshot.name(), &Arc::default()));
+
+        // Functions without a name have one name.
+        let stages = OrielStages::default();
+        let leave = || {
+            let at_ssa = AtSsa::new(&snapshot, given.clone(), given.clone(), None);
+            stages.leave(64, 3, at_ssa);
+        };
+        leave();
+        assert!(stages.take(64, 3).is_some());
+        assert!(stages.take(64, 3).is_none());
+        leave();
+        assert!(stages.take(64, 4).is_none());
+        assert!(stages.take(64, 3).is_none());
     }
 }

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, process};
 
 /// Writes a file so that readers see a complete one, also while several threads or processes write
-/// it: the last one counts. Anything but a regular file, such as a pipe, is written to directly, and so
-/// is a file in a folder that takes no new ones.
+/// it: the last one counts. Anything but a regular file, such as a pipe or a link, is written to directly,
+/// and so is a file in a folder that takes no new ones.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -16,8 +16,18 @@ pub fn write_in_one_step(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let is_special = fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
     match is_special {
         true => fs::write(path, bytes),
-        false => write_and_rename(path, bytes).or_else(|_| fs::write(path, bytes)),
+        false => match write_and_rename(path, bytes) {
+            Err(error) if takes_no_new_file(&error) => fs::write(path, bytes),
+            result => result,
+        },
     }
+}
+
+/// True if a folder takes no new files, or none in the place of this one. After other errors, such as a
+/// full disk, writing in place would only destroy the file that was there.
+fn takes_no_new_file(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
 }
 
 /// Writes another file, and gives it the name when it is complete.
@@ -66,6 +76,7 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
+    /// Says nothing where the tests run as root, who may make files anywhere.
     #[test]
     fn a_file_is_written_where_no_other_can_be_made() {
         use std::os::unix::fs::PermissionsExt;
@@ -79,6 +90,13 @@ mod tests {
         set_mode(0o755);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn after_an_error_of_the_disk_nothing_is_written_in_place() {
+        let of = |kind| takes_no_new_file(&io::Error::from(kind));
+        assert!(of(io::ErrorKind::PermissionDenied) && of(io::ErrorKind::ReadOnlyFilesystem));
+        assert!(!of(io::ErrorKind::StorageFull) && !of(io::ErrorKind::FileTooLarge));
     }
 
     /// A rename would put a file in the place of a link, a terminal or a pipe.
