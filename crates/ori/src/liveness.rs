@@ -39,7 +39,7 @@ pub struct Liveness {
     layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
-    /// The file of each register, by which the registers live at borders are sorted. They are sought only
+    /// The file of each register, by which the registers live at boundaries are sorted. They are sought only
     /// when somebody asks, and then the function is not at hand.
     files: PrimaryMap<Register, RegisterFile>,
     live_in: OnceCell<Rows<Block, Register>>,
@@ -72,7 +72,7 @@ impl Liveness {
     }
 
     /// Returns the liveness of a function that is as it was imported, from its snapshot's intervals.
-    /// It tells what is live at the borders of blocks and how many registers are live at once;
+    /// It tells what is live at the boundaries of blocks and how many registers are live at once;
     /// instructions have no index until it is [updated](Self::update). None if the intervals ignore
     /// a read.
     pub fn of_input(function: &Function, intervals: LiveIntervals) -> Option<Self> {
@@ -165,7 +165,7 @@ impl Liveness {
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self
             .live_in
-            .get_or_init(|| self.rows(Border::Start, self.files.keys()));
+            .get_or_init(|| self.rows(Boundary::Start, self.files.keys()));
         rows.of(block).iter().copied()
     }
 
@@ -174,20 +174,20 @@ impl Liveness {
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Register> + '_ {
         let rows = self
             .live_out
-            .get_or_init(|| self.rows(Border::End, self.files.keys()));
+            .get_or_init(|| self.rows(Boundary::End, self.files.keys()));
         rows.of(block).iter().copied()
     }
 
     /// Returns which of these registers are live at the start of each block, ascending within each file.
     pub(super) fn live_in_among(&self, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
-        self.rows(Border::Start, registers)
+        self.rows(Boundary::Start, registers)
     }
 
-    /// Returns which of these registers are live at the given border of each block.
-    fn rows(&self, border: Border, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
+    /// Returns which of these registers are live at the given boundary of each block.
+    fn rows(&self, boundary: Boundary, registers: impl Iterator<Item = Register>) -> Rows<Block, Register> {
         let starts = self.intervals.indexes().block_starts();
         let mut crossing: Vec<Register> = registers
-            .filter(|&register| crosses_border(&self.intervals, register))
+            .filter(|&register| crosses_boundary(&self.intervals, register))
             .collect();
         crossing.sort_by_key(|&register| self.files[register]);
         // A register is live in ranges of blocks, which are far fewer than blocks.
@@ -200,11 +200,11 @@ impl Liveness {
                 let behind = first_block(starts, next, |start| start >= segment.start);
                 let end = first_block(starts, behind, |start| start >= segment.end);
                 next = end.saturating_sub(1);
-                let (first, last) = match border {
-                    Border::Start => (behind, end),
+                let (first, last) = match boundary {
+                    Boundary::Start => (behind, end),
                     // Blocks whose end, which is the start of the next, is behind the start and not
                     // behind the end of the segment.
-                    Border::End => {
+                    Boundary::End => {
                         let first = first_block(starts, behind, |start| start > segment.start);
                         let last = end + usize::from(starts.get(end) == Some(&segment.end));
                         (first - 1, last - 1)
@@ -255,15 +255,15 @@ fn first_block(starts: &[SlotIndex], from: usize, is_behind: impl Fn(SlotIndex) 
     low + starts[low..high].partition_point(|&start| !is_behind(start))
 }
 
-/// One of the two borders of a block.
+/// One of the two boundaries of a block.
 #[derive(Clone, Copy, Debug)]
-enum Border {
+enum Boundary {
     Start,
     End,
 }
 
-/// True if a register is live across a block border.
-fn crosses_border(intervals: &LiveIntervals, register: Register) -> bool {
+/// True if a register is live across a block boundary.
+fn crosses_boundary(intervals: &LiveIntervals, register: Register) -> bool {
     let range = intervals.interval(register);
     match range.segments() {
         [] => false,
@@ -395,7 +395,7 @@ fn list(
 
 /// A use of a register before any definition in its block.
 #[derive(Clone, Copy, Debug)]
-pub enum BorderUse {
+pub enum BoundaryUse {
     /// At the start of the block.
     In(Block),
     /// At the end of the block, by a PHI of a successor.
@@ -404,7 +404,7 @@ pub enum BorderUse {
 
 /// Calls `found` for the registers that a block uses before it defines them, and for the sources of
 /// PHIs.
-pub fn each_border_use(function: &Function, mut found: impl FnMut(Register, BorderUse)) {
+pub fn each_boundary_use(function: &Function, mut found: impl FnMut(Register, BoundaryUse)) {
     // By register: the block that last defined it.
     let mut defined_in: Vec<PackedOption<Block>> = vec![PackedOption::default(); function.register_limit()];
     for &block in function.blocks() {
@@ -419,10 +419,10 @@ pub fn each_border_use(function: &Function, mut found: impl FnMut(Register, Bord
                     let from = sources.get(number + 1).as_block();
                     found(
                         register,
-                        BorderUse::OutOf(from.expect("the source of a PHI has a block")),
+                        BoundaryUse::OutOf(from.expect("the source of a PHI has a block")),
                     );
                 } else if defined_in[register.index()].expand() != Some(block) {
-                    found(register, BorderUse::In(block));
+                    found(register, BoundaryUse::In(block));
                 }
             }
             for register in function.result_registers(instruction) {
@@ -442,18 +442,18 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Compares the sets at block borders with the definition: the least solution of the equations.
+    /// Compares the sets at block boundaries with the definition: the least solution of the equations.
     fn check(function: &Function) {
         let flow = ControlFlow::analyze(function, Traversal::default());
         let liveness = Liveness::compute(function, &flow);
         let mut live_in: Vec<BTreeSet<Register>> = vec![BTreeSet::new(); function.block_limit()];
         let mut live_out = live_in.clone();
-        let mut uses: Vec<(Register, BorderUse)> = Vec::new();
-        each_border_use(function, |register, at| uses.push((register, at)));
+        let mut uses: Vec<(Register, BoundaryUse)> = Vec::new();
+        each_boundary_use(function, |register, at| uses.push((register, at)));
         for &(register, at) in &uses {
             match at {
-                BorderUse::In(block) => live_in[block.index()].insert(register),
-                BorderUse::OutOf(block) => live_out[block.index()].insert(register),
+                BoundaryUse::In(block) => live_in[block.index()].insert(register),
+                BoundaryUse::OutOf(block) => live_out[block.index()].insert(register),
             };
         }
         let mut changed = true;
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_of_random_graphs() {
+    fn boundaries_of_random_graphs() {
         on_random_functions(|function, _| check(&function));
     }
 
@@ -497,7 +497,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
-        fn borders_are_what_the_equations_give(seed: u64, late: bool) {
+        fn boundaries_are_what_the_equations_give(seed: u64, late: bool) {
             check(&random_function(seed, if late { Stage::Late } else { Stage::Ssa }));
         }
     }

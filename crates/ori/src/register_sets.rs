@@ -1,6 +1,6 @@
 //! The live registers of all files, maintained during a walk through a block.
 //!
-//! The borders of blocks are rows of bits, from [`Liveness`]. Inside a block one register is added
+//! The boundaries of blocks are rows of bits, from [`Liveness`]. Inside a block one register is added
 //! or removed at a time, and the queries are counts, members and membership. So the moving sets are
 //! sparse sets (P. Briggs and L. Torczon, "An Efficient Representation for Sparse Sets", LOPLAS 2,
 //! 1993), which are cleared and listed in time proportional to their members. Departure: the

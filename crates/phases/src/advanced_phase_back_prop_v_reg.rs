@@ -16,7 +16,7 @@
 //!
 //! A single backward walk over each block suffices. A copy that passes guards 1 and 2 waits for the
 //! definition; a mention of its result on the way ends the wait. A renamed definition may be a copy
-//! itself, which waits in turn, so one pass handles chains of any length. The sets at block borders
+//! itself, which waits in turn, so one pass handles chains of any length. The sets at block boundaries
 //! do not change, nor do control flow and liveness.
 //!
 //! The reference leaves the body to the back ends of ptxas ([`backend`](super::backend)), none of

@@ -100,7 +100,7 @@ impl AnalysisCache {
         if cfg!(debug_assertions) {
             let computed = Liveness::compute(function, &self.control_flow(function, options));
             assert!(
-                liveness.has_borders_of(&computed, function),
+                liveness.has_boundaries_of(&computed, function),
                 "{function} is not the input"
             );
         }
@@ -151,7 +151,7 @@ impl AnalysisCache {
             ));
         }
         if let Some(of_input) = &self.of_input
-            && !of_input.has_borders_of(&Liveness::compute(function, &flow), function)
+            && !of_input.has_boundaries_of(&Liveness::compute(function, &flow), function)
         {
             return Err(format!(
                 "the liveness of the input is not that of the function after {}",

@@ -7,7 +7,7 @@
 //! This is liveness in which only needed instructions use their operands (*strongly live
 //! variables*): in a backward walk, an instruction whose results are all dead makes none of its
 //! operands live. A single walk decides and updates liveness, so that registers used only by dead
-//! instructions are dead in the same walk. The sets at block borders begin empty and grow to the
+//! instructions are dead in the same walk. The sets at block boundaries begin empty and grow to the
 //! least fixed point.
 //!
 //! In SSA form need is propagated from uses to definitions instead, which gives the same result
@@ -20,25 +20,25 @@ use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::dataflow::{Direction, fixed_point};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
 use oriel_engine::snapshot::abi::Stage;
-use oriel_ori::{ControlFlow, Function, Instruction, Operand, Operation, each_border_use};
+use oriel_ori::{ControlFlow, Function, Instruction, Operand, Operation, each_boundary_use};
 
-/// A register that is live across a block border, by number.
+/// A register that is live across a block boundary, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Member(u32);
 entity_impl!(Member, "member");
 
-/// The registers that are live across block borders, numbered.
-pub(super) struct BorderRegisters {
+/// The registers that are live across block boundaries, numbered.
+pub(super) struct BoundaryRegisters {
     registers: PrimaryMap<Member, Register>,
     /// By register.
     members: Vec<PackedOption<Member>>,
 }
 
-impl BorderRegisters {
+impl BoundaryRegisters {
     pub(super) fn find(function: &Function) -> Self {
         let mut registers: PrimaryMap<Member, Register> = PrimaryMap::new();
         let mut members = vec![PackedOption::default(); function.register_limit()];
-        each_border_use(function, |register, _| {
+        each_boundary_use(function, |register, _| {
             let member = &mut members[register.index()];
             if member.is_none() {
                 *member = registers.push(register).into();
@@ -68,16 +68,16 @@ pub(super) trait LiveSet {
 }
 
 /// The live registers of one block, judged by that block alone: a register that is live across a
-/// border counts as live everywhere.
+/// boundary counts as live everywhere.
 pub(super) struct LocalLiveSet<'a> {
-    border: &'a BorderRegisters,
+    boundary: &'a BoundaryRegisters,
     local: EntityBitSet<Register>,
 }
 
 impl<'a> LocalLiveSet<'a> {
-    pub(super) fn new(function: &Function, border: &'a BorderRegisters) -> Self {
+    pub(super) fn new(function: &Function, boundary: &'a BoundaryRegisters) -> Self {
         Self {
-            border,
+            boundary,
             local: EntityBitSet::with_room(function.register_limit()),
         }
     }
@@ -85,7 +85,7 @@ impl<'a> LocalLiveSet<'a> {
 
 impl LiveSet for LocalLiveSet<'_> {
     fn contains(&self, register: Register) -> bool {
-        self.border.member(register).is_some() || self.local.contains(register)
+        self.boundary.member(register).is_some() || self.local.contains(register)
     }
 
     fn insert(&mut self, register: Register) {
@@ -97,7 +97,7 @@ impl LiveSet for LocalLiveSet<'_> {
     }
 
     fn insert_at_end(&mut self, _: Block, register: Register) {
-        debug_assert!(self.border.member(register).is_some());
+        debug_assert!(self.boundary.member(register).is_some());
     }
 }
 
@@ -156,14 +156,14 @@ fn is_dead(
         && !kept.contains(instruction)
 }
 
-/// The strongly live registers at the borders of all blocks.
+/// The strongly live registers at the boundaries of all blocks.
 struct StrongLiveness {
-    border: BorderRegisters,
+    boundary: BoundaryRegisters,
     live_in: EntityBitMatrix<Block, Member>,
     live_out: EntityBitMatrix<Block, Member>,
     /// The registers live at the current point; empty between visits.
     live: EntityBitSet<Register>,
-    /// The border registers that this visit inserted into `live`, even if removed since.
+    /// The boundary registers that this visit inserted into `live`, even if removed since.
     touched: Vec<(Register, Member)>,
     /// True if this visit has added a register to a set that another block reads.
     changed: bool,
@@ -176,7 +176,7 @@ impl LiveSet for StrongLiveness {
 
     fn insert(&mut self, register: Register) {
         if self.live.insert(register)
-            && let Some(member) = self.border.member(register)
+            && let Some(member) = self.boundary.member(register)
         {
             self.touched.push((register, member));
         }
@@ -187,25 +187,25 @@ impl LiveSet for StrongLiveness {
     }
 
     fn insert_at_end(&mut self, from: Block, register: Register) {
-        let member = self.border.member(register);
-        let member = member.expect("a source of a PHI is live across a border");
+        let member = self.boundary.member(register);
+        let member = member.expect("a source of a PHI is live across a boundary");
         self.changed |= self.live_out.insert(from, member);
     }
 }
 
 impl StrongLiveness {
     fn solve(function: &Function, flow: &ControlFlow, kept: &EntitySet<Instruction>) -> Self {
-        let border = BorderRegisters::find(function);
-        let (rows, columns) = (function.block_limit(), border.registers.len());
+        let boundary = BoundaryRegisters::find(function);
+        let (rows, columns) = (function.block_limit(), boundary.registers.len());
         let mut sets = Self {
-            border,
+            boundary,
             live_in: EntityBitMatrix::new(rows, columns),
             live_out: EntityBitMatrix::new(rows, columns),
             live: EntityBitSet::with_room(function.register_limit()),
             touched: Vec::new(),
             changed: false,
         };
-        // A visit that changes something adds at least one register at one border.
+        // A visit that changes something adds at least one register at one boundary.
         let limit = 2 * rows * columns + 2;
         loop {
             let visit = |block: Block| sets.visit(function, flow, kept, block, |_| {});
@@ -267,13 +267,13 @@ impl StrongLiveness {
             self.live_out.row_mut(block).or(self.live_in.row(successor));
         }
         for member in self.live_out.row(block) {
-            let register = self.border.registers[member];
+            let register = self.boundary.registers[member];
             self.live.insert(register);
             self.touched.push((register, member));
         }
         self.changed = false;
         walk_backward(function, block, self, kept, dead);
-        // The remaining registers are live across the border, since any other register used here is
+        // The remaining registers are live across the boundary, since any other register used here is
         // defined here first.
         for (register, member) in self.touched.drain(..) {
             if self.live.remove(register) {
@@ -285,7 +285,7 @@ impl StrongLiveness {
     }
 }
 
-/// Limit in bytes for a matrix of all blocks by the registers that are live across borders; strong
+/// Limit in bytes for a matrix of all blocks by the registers that are live across boundaries; strong
 /// liveness needs two.
 const MATRIX_LIMIT: usize = 4 << 20;
 
@@ -297,7 +297,7 @@ pub(super) fn find_dead(
     kept: &EntitySet<Instruction>,
 ) -> Vec<Instruction> {
     if function.info.stage == Stage::Ssa
-        || BorderRegisters::find(function).matrix_bytes(function) > MATRIX_LIMIT
+        || BoundaryRegisters::find(function).matrix_bytes(function) > MATRIX_LIMIT
     {
         return find_dead_by_chains(function, kept);
     }
@@ -319,7 +319,7 @@ fn find_dead_by_liveness(
 }
 
 /// Finds unneeded instructions by propagating need from uses to definitions, without sets at block
-/// borders.
+/// boundaries.
 fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Vec<Instruction> {
     let mut needed = EntitySet::with_capacity(function.instruction_limit());
     let code = || function.all_instructions();

@@ -14,7 +14,7 @@
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 
-use super::dead_code::{BorderRegisters, LocalLiveSet, remove_dead, walk_backward, within_budget};
+use super::dead_code::{BoundaryRegisters, LocalLiveSet, remove_dead, walk_backward, within_budget};
 use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::EntitySet;
@@ -22,20 +22,20 @@ use oriel_ori::{Function, Instruction};
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let border = BorderRegisters::find(function);
+    let boundary = BoundaryRegisters::find(function);
     let budget = context.options.knobs.budget(Knob::OriPerformLiveDeadBudget);
-    let dead = within_budget(budget, |kept| find_dead(function, &border, kept));
+    let dead = within_budget(budget, |kept| find_dead(function, &boundary, kept));
     remove_dead(function, context, &dead);
     PhaseResult::of(!dead.is_empty())
 }
 
 fn find_dead(
     function: &Function,
-    border: &BorderRegisters,
+    boundary: &BoundaryRegisters,
     kept: &EntitySet<Instruction>,
 ) -> Vec<Instruction> {
     let mut dead = Vec::new();
-    let mut live = LocalLiveSet::new(function, border);
+    let mut live = LocalLiveSet::new(function, boundary);
     for &block in function.blocks() {
         walk_backward(function, block, &mut live, kept, |instruction| {
             dead.push(instruction);

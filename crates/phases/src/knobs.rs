@@ -151,8 +151,8 @@ knobs! {
         ["GeneralOptimize" "GeneralOptimizeMid2" "GeneralOptimizeLate2" "OriPeephole"],
         "limit-fold-fp: leaves floats unchanged: their identities and constants, and decisions by their comparisons";
     GeneralOptimizeLateGate Some(31), KnobValue::Integer(0), ["GeneralOptimizeLate"],
-        "The gate of GeneralOptimizeLate: 1 and, in the higher bits, an extra word other than zero let it follow moves with \
-         several uses, on GPUs that issue two instructions at once";
+        "The gate of GeneralOptimizeLate: 1 in the low bits and a nonzero value in the high bits let it follow moves with \
+         several uses, on dual-issue GPUs only";
     GeneralOptimizeLateFixedWindow Some(605), KnobValue::Switch(false), ["GeneralOptimizeLate"],
         "Limits the window of GeneralOptimizeLate to the moves at the beginning of a block";
     ReassociateCSEBudget None, KnobValue::Budget(None), ["OriReassociateAndCommon"],

@@ -37,7 +37,8 @@
 //! | `statistics.rs`, `remarks.rs` | counters and remarks of phases |
 //! | `effects.rs` | the effect of each phase on size and pressure |
 //! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |
-//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `irreducible_cycles.rs`, `replacement.rs`, `value_table.rs` | shared by several phases |
+//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `replacement.rs`, `value_table.rs` | shared by several phases |
+//! | `irreducible_cycles.rs` | part of `loop_make_single_entry.rs` |
 //! | `instruction_order/` | orders of the instructions of a block |
 //! | `memory_to_register/` | promotion of stack objects to registers, for `general_optimize_mid.rs` |
 //! | `peephole/` | constant folding and identities |

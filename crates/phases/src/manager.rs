@@ -73,8 +73,8 @@ impl<'a> Manager<'a> {
         self.analyses.asynchronous_registers(function)
     }
 
-    /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, within the
-    /// phase's time.
+    /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, outside the phase's
+    /// time.
     pub fn prepare(&mut self, phase: &Phase, function: &Function) {
         self.analyses.prepare(phase.needs, function, self.options);
     }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_keeps_the_borders() {
+    fn the_option_keeps_the_boundaries() {
         let mut function = function(&[&[1], &[]]);
         let options = PhaseOptions {
             dont_merge_basic_blocks: true,

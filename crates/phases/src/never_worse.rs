@@ -10,7 +10,7 @@ use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{
     AddressSpace, ControlFlow, Function, Instruction, Liveness, OperandKind, Operation, RegisterFile,
-    each_border_use, peaks_of_blocks, units_of,
+    each_boundary_use, peaks_of_blocks, units_of,
 };
 use std::rc::Rc;
 
@@ -133,11 +133,11 @@ pub(super) fn is_data(function: &Function, register: Register) -> bool {
 }
 
 /// Returns an upper bound for the units live at once: those of all registers that are live across
-/// some block border, and those defined in the fullest block.
+/// some block boundary, and those defined in the fullest block.
 pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;
-    each_border_use(function, |register, _| {
+    each_boundary_use(function, |register, _| {
         if is_data(register) && lives_across.insert(register) {
             across += units_of(function, register);
         }

@@ -23,7 +23,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let weights = Weights::of(function);
     let mut moved = 0;
     for block in function.blocks().to_vec() {
-        // Liveness at block borders does not change.
+        // Liveness at block boundaries does not change.
         moved += BlockOrder::find(policy, function, &liveness, &weights, block).apply(function);
     }
     context.result_of("moved-instructions", moved)

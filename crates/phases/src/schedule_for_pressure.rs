@@ -69,9 +69,11 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     }
     let most = most_after(peak);
     let (too_full, rest): (Vec<_>, Vec<_>) = peaks.into_iter().partition(|&(_, peak)| peak > most);
-    // If too much is live across a border, no order helps, and none needs to be searched.
-    let at_borders = too_full.iter().map(|&(block, _)| finder.least_at_borders(block));
-    let mut highest = at_borders.max().unwrap_or(0);
+    // If too much is live across a boundary, no order helps, and none needs to be searched.
+    let at_boundaries = too_full
+        .iter()
+        .map(|&(block, _)| finder.least_at_boundaries(block));
+    let mut highest = at_boundaries.max().unwrap_or(0);
     let mut orders = Vec::with_capacity(too_full.len());
     for (block, _) in too_full {
         if highest > most {

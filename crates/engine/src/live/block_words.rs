@@ -1,15 +1,14 @@
-//! Phases 5 to 7 by words of blocks, a word for each register, instead of sets of registers for each
+//! Phases 5 and 7 by words of blocks, a word for each register, instead of sets of registers for each
 //! block.
 //!
 //! In functions of at most 64 blocks, as nearly all are, a word has all blocks. The result is that of
-//! the sets ([`dataflow`](super::dataflow), [`endpoints`](super::endpoints)). What is faster is that
-//! nothing is prepared for a block or a batch, and that there is little code: a quarter of the time
-//! of a function of a few hundred instructions goes by until the processor has fetched the code and
-//! learnt its branches, since a compiler does much else from one function to the next.
+//! the sets ([`dataflow`](super::dataflow), [`endpoints`](super::endpoints)). Words are faster there for
+//! two reasons: nothing is set up for a block or a batch, and there is little code. Between two functions
+//! a compiler runs much else, so the engine starts with cold instruction caches and branch predictors. That
+//! is a quarter of its time in a function of a few hundred instructions.
 //!
-//! In functions of more blocks than [`FEWEST_FOR_WINDOWS`] a word has a *window* of 64 blocks that
-//! follow each other in layout order. Most registers are live in a window only. The others are left
-//! to the sets.
+//! In functions of at least [`FEWEST_FOR_WINDOWS`] blocks a word has a *window*: 64 blocks that follow
+//! each other in layout order. Most registers are live within one. The others are left to the sets.
 //!
 //! Each register is solved on its own: its liveness is propagated backward from the reads.
 
@@ -28,7 +27,7 @@ pub(super) const MOST_BLOCKS: usize = u64::BITS as usize;
 /// Tests have them in smaller functions.
 pub(super) const FEWEST_FOR_WINDOWS: usize = if cfg!(test) { MOST_BLOCKS + 1 } else { 512 };
 
-/// A window begins at each multiple of so many blocks.
+/// Windows begin at multiples of this number of blocks.
 const WINDOW_STEP: usize = 16;
 
 /// A set of blocks of the window: bit *b* is the window's block *b*.
@@ -75,8 +74,8 @@ impl Default for BlockWords {
 
 impl BlockWords {
     /// Adds the intervals of `registers`, which have one definition each and cross blocks, to
-    /// `result`. They are in the order of their definitions. Those that are live in blocks too far
-    /// apart for a window stay in the list.
+    /// `result`. They are in the order of their definitions. Those that are live outside of the window of
+    /// their definition stay in the list.
     pub(super) fn run(
         &mut self,
         registers: &mut Vec<Register>,
@@ -96,8 +95,8 @@ impl BlockWords {
         });
     }
 
-    /// Moves the window to where `home` is in its first blocks; if there is only one, to block 0.
-    /// Returns the block from which on another window is better.
+    /// Moves the window so that `home` is one of its first [`WINDOW_STEP`] blocks. If one window holds
+    /// the whole function, it begins at block 0. Returns the block from which on another one is needed.
     fn move_window(&mut self, home: Block, flow: &FlowGraph) -> usize {
         let blocks = flow.block_count();
         let next = if blocks <= MOST_BLOCKS {
@@ -129,8 +128,8 @@ impl BlockWords {
         if position < MOST_BLOCKS { 1 << position } else { 0 }
     }
 
-    /// Propagates liveness backward from the reads of a register that the blocks in `defined`
-    /// define, and notes the last read in each block. Returns none if it is live outside of the
+    /// Propagates liveness backward from the reads of a register that the block in `defined`
+    /// defines, and notes the last read in each block. Returns none if it is live outside of the
     /// window.
     fn solve(&mut self, state: RegisterState, defined: Blocks, scan: &Scan) -> Option<Liveness> {
         let (mut live_in, mut live_out): (Blocks, Blocks) = (0, 0);
@@ -169,6 +168,7 @@ impl BlockWords {
         let state = scan.registers[register.index()];
         let definition = state.definition.expect("queued registers are defined");
         let defined = self.only(home);
+        debug_assert_ne!(defined, 0, "the window holds the definition");
         let Some(live) = self.solve(state, defined, scan) else {
             return false;
         };

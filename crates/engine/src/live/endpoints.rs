@@ -92,7 +92,6 @@ impl Endpoints {
                 next_in.for_each(|bit| self.begin(bit, starts[next.index()]));
                 next_in = BatchSet::EMPTY;
             }
-            let mut kills = 0;
             for word in 0..BatchSet::WORDS {
                 let (live_in, live_out) = (all_in.word(word), all_out.word(word));
                 let (definitions, next_in) = (segment.definitions().word(word), next_in.word(word));
@@ -103,7 +102,6 @@ impl Endpoints {
                 for_each_bit(word, live_out & !next_in, |bit| self.cursor(bit).open_end = end);
                 for_each_bit(word, definitions, |bit| {
                     let is_live = |word: u64| word >> (bit.0 % 64) & 1 != 0;
-                    kills += u32::from(!is_live(live_out));
                     let cursor = self.cursor(bit);
                     if !is_live(live_out) {
                         cursor.open_end = cursor.local_end;
@@ -123,10 +121,8 @@ impl Endpoints {
                 for_each_bit(word, live_in & !live_out & !definitions, |bit| {
                     let read = self.last_read(bit, block, scan);
                     self.cursor(bit).open_end = read;
-                    kills += 1;
                 });
             }
-            segment.set_kill_count(kills);
             next = block;
             next_in = all_in;
         });

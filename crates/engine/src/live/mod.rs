@@ -15,7 +15,7 @@
 //! | `scan.rs` | phase 4: definitions and uses, registers of one block |
 //! | `segment.rs`, `segment_table.rs`, `dataflow.rs` | phase 5: sets per block, their table, propagation |
 //! | `webs.rs`, `web_batch.rs`, `web_values.rs`, `web_pieces.rs`, `phi_order.rs`, `resolve.rs`, `value.rs` | phase 6: values of registers with several definitions |
-//! | `block_words.rs` | phases 5 and 7 where a register is live within 64 blocks |
+//! | `block_words.rs` | phases 5 and 7 in windows of 64 blocks |
 //! | `endpoints.rs` | phase 7: segments from sets; the bypass |
 //! | `flow_graph.rs`, `number_order.rs` | the graph, with dominators of [`graph`](crate::graph) |
 //! | `live_interval.rs`, `query.rs`, `print.rs` | the result, its queries and text |

@@ -127,11 +127,11 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
     }
 }
 
-/// True if a look at single blocks shows that more than `budget` units of the general file are live at
-/// once. Of registers that are live through a block without being read in it, it knows only those that
-/// the entry block of a function in SSA form leaves to others, since it comes before them all: false
-/// tells nothing. Reads in unreachable blocks count, and so do others that no definition reaches, which the
-/// intervals ignore. It takes a small part of the time of an analysis.
+/// Returns true only if more than `budget` units of the general file are live at once; false means
+/// unknown. A cheap check before an analysis, which looks at one block at a time: of the registers that
+/// are live through a block without a read, it counts only those that the entry block defines, in SSA
+/// form. Reads in unreachable blocks count, and so do others that no definition reaches, which the
+/// intervals ignore.
 pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
     let mut list = Vec::new();
     let operands = Function::register_operands(snapshot, &mut list);

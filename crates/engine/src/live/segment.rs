@@ -219,17 +219,6 @@ impl Segment {
         self.instruction_count
     }
 
-    /// Returns the number of registers of the batch whose last read is in the block; known once
-    /// endpoints are fixed.
-    #[inline]
-    pub fn kill_count(&self) -> u32 {
-        self.kill_count
-    }
-
-    pub(super) fn set_kill_count(&mut self, count: u32) {
-        self.kill_count = count;
-    }
-
     /// Registers that the block defines.
     #[inline]
     pub fn definitions(&self) -> &BatchSet {

@@ -1,4 +1,4 @@
-//! Compares liveness at block borders from Ori's dataflow, and the derived pressure, interference
+//! Compares liveness at block boundaries from Ori's dataflow, and the derived pressure, interference
 //! and last uses, with the live-range engine's intervals.
 //!
 //! The two are computed from different data in different ways: sets by the transfer function over
@@ -15,7 +15,7 @@ use oriel_ori::{
     ControlFlow, Function, Liveness, Operand, Operation, Point, RegisterFile, RegisterSets, each_point,
 };
 
-/// Compares the registers live at block borders. `function` is that of `snapshot`, unchanged, and
+/// Compares the registers live at block boundaries. `function` is that of `snapshot`, unchanged, and
 /// `flow` its control flow. Returns a text for each difference.
 pub(super) fn liveness_differences(
     snapshot: &Snapshot<'_>,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! ori::Liveness ─▶ block walk ─┬▶ interference     ─▶ register assignment
-//!  (block borders)             ├▶ last uses        ─▶ scheduler, register pressure
+//!  (block boundaries)             ├▶ last uses        ─▶ scheduler, register pressure
 //!                              ├▶ pressure map     ─▶ phases that let values live longer
 //!                              ├▶ spill costs      ─▶ spilling
 //!                              └▶ uninitialized    ─▶ warning

@@ -135,24 +135,24 @@ impl Liveness {
             self.intervals.has_interval(register) != other.intervals.has_interval(register)
                 || ours.of(register) != theirs.of(register)
         });
-        match (different, self.different_borders(other, function)) {
+        match (different, self.different_boundaries(other, function)) {
             (Some(register), _) => Some(format!(
                 "{register} is live at {} in one and {} in the other",
                 self.range(register),
                 other.range(register)
             )),
-            (None, Some(block)) => Some(format!("other registers are live at the borders of {block}")),
+            (None, Some(block)) => Some(format!("other registers are live at the boundaries of {block}")),
             (None, None) => None,
         }
     }
 
-    /// True if the same registers are live at the borders of each block as in another liveness of the
+    /// True if the same registers are live at the boundaries of each block as in another liveness of the
     /// same function.
-    pub fn has_borders_of(&self, other: &Self, function: &Function) -> bool {
-        self.different_borders(other, function).is_none()
+    pub fn has_boundaries_of(&self, other: &Self, function: &Function) -> bool {
+        self.different_boundaries(other, function).is_none()
     }
 
-    fn different_borders(&self, other: &Self, function: &Function) -> Option<Block> {
+    fn different_boundaries(&self, other: &Self, function: &Function) -> Option<Block> {
         let sets = |liveness: &Self, block| {
             [
                 liveness.live_in(block).collect::<Vec<_>>(),

@@ -41,9 +41,10 @@ pub(super) enum Policy {
     FewestAdded,
     /// The one with the longest path to it: instructions with long latencies come early.
     LongestPath,
-    /// Loads last, so that they come as early as possible; the rest in the present order.
+    /// Chooses loads last; since blocks are filled from their end, they come as early as possible. The rest
+    /// in the present order.
     LoadsEarly,
-    /// Loads first, so that they come directly before their first use; the rest in the present
+    /// Chooses loads first, so that they come directly before their first use. The rest in the present
     /// order.
     LoadsLate,
     /// A random one, by this seed.

@@ -53,7 +53,7 @@ impl<'a> PeakFinder<'a> {
     }
 
     /// Returns a lower bound for all orders: the units live at the start and at the end of a block.
-    pub fn least_at_borders(&self, block: Block) -> u32 {
+    pub fn least_at_boundaries(&self, block: Block) -> u32 {
         let units = |registers: &mut dyn Iterator<Item = Register>| -> u32 {
             registers.map(|register| self.weights.get(register)).sum()
         };

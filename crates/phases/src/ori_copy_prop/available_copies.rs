@@ -15,7 +15,7 @@
 //! Reaches(B, end) = Made(B) | (Reaches(B, start) & ~Over(B))  union over predecessors
 //! ```
 //!
-//! Only copies of registers that are live across block borders take part; others are known within
+//! Only copies of registers that are live across block boundaries take part; others are known within
 //! their block. A copy that is not lost holds on every path: these are the available copies (A.
 //! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A copy reaches a point if on
 //! some path the register was last written by one of the instructions that establish it. A use that
@@ -27,7 +27,7 @@ use oriel_engine::dataflow::{Direction, fixed_point};
 use oriel_engine::entity::{Block, EntitySet, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{
-    ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special, each_border_use,
+    ControlFlow, Function, Instruction, Operand, OperandKind, Operation, Special, each_boundary_use,
 };
 use smallvec::SmallVec;
 
@@ -73,7 +73,7 @@ const SOURCE_LIMIT: usize = 512;
 
 /// The most bits in a matrix of copies by blocks; in larger functions only registers that are local
 /// to a block take part.
-pub(super) const BORDER_LIMIT: usize = 1 << 24;
+pub(super) const BOUNDARY_LIMIT: usize = 1 << 24;
 
 /// The copies that an instruction establishes.
 type Made = SmallVec<[CopyId; 2]>;
@@ -88,11 +88,11 @@ pub(super) struct AvailableCopies {
     /// By register: the copies of its content.
     by_holder: SecondaryMap<Register, SmallVec<[CopyId; 2]>>,
     ids: NumberMap<AvailableCopy, CopyId>,
-    /// The copies of registers that are live across borders; they have the first numbers.
-    at_borders: EntityBitSet<CopyId>,
-    /// The copies lost at the start of each block, over copies at borders.
+    /// The copies of registers that are live across boundaries; they have the first numbers.
+    at_boundaries: EntityBitSet<CopyId>,
+    /// The copies lost at the start of each block, over copies at boundaries.
     lost_in: EntityBitMatrix<Block, CopyId>,
-    /// The copies that reach the start of each block, over copies at borders.
+    /// The copies that reach the start of each block, over copies at boundaries.
     reaches_in: EntityBitMatrix<Block, CopyId>,
 }
 
@@ -105,9 +105,9 @@ pub(super) struct Wanted {
     pub fixed: bool,
     /// Complements of predicates.
     pub complements: bool,
-    /// The most bits in a matrix of copies by blocks for registers that are live across borders to
+    /// The most bits in a matrix of copies by blocks for registers that are live across boundaries to
     /// take part.
-    pub border_bits: usize,
+    pub boundary_bits: usize,
 }
 
 impl AvailableCopies {
@@ -119,20 +119,20 @@ impl AvailableCopies {
             of_register: SecondaryMap::with_capacity(function.register_limit()),
             by_holder: SecondaryMap::with_capacity(function.register_limit()),
             ids: NumberMap::default(),
-            at_borders: EntityBitSet::new(),
+            at_boundaries: EntityBitSet::new(),
             lost_in: EntityBitMatrix::default(),
             reaches_in: EntityBitMatrix::default(),
         };
         let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
-        each_border_use(function, |register, _| {
+        each_boundary_use(function, |register, _| {
             lives_across.insert(register);
         });
         copies.collect(function, flow, wanted, |register| lives_across.contains(register));
-        if copies.rows.len().saturating_mul(function.block_limit()) > wanted.border_bits {
+        if copies.rows.len().saturating_mul(function.block_limit()) > wanted.boundary_bits {
             copies.forget_rows();
         }
-        copies.at_borders = EntityBitSet::with_room(copies.rows.len());
-        copies.at_borders.extend(copies.rows.keys());
+        copies.at_boundaries = EntityBitSet::with_room(copies.rows.len());
+        copies.at_boundaries.extend(copies.rows.keys());
         copies.collect(function, flow, wanted, |register| {
             !lives_across.contains(register)
         });
@@ -214,7 +214,7 @@ impl AvailableCopies {
     }
 
     fn solve(&mut self, function: &Function, flow: &ControlFlow) {
-        let (rows, columns) = (function.block_limit(), self.at_borders.count());
+        let (rows, columns) = (function.block_limit(), self.at_boundaries.count());
         let new = || EntityBitMatrix::<Block, CopyId>::new(rows, columns);
         self.lost_in = new();
         self.reaches_in = new();
@@ -225,17 +225,17 @@ impl AvailableCopies {
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 for register in function.result_registers(instruction) {
-                    for &copy in self.at_border(&self.of_register[register]) {
+                    for &copy in self.at_boundary(&self.of_register[register]) {
                         generated.remove(block, copy);
                         killed.insert(block, copy);
                     }
-                    for &copy in self.at_border(&self.by_holder[register]) {
+                    for &copy in self.at_boundary(&self.by_holder[register]) {
                         made.remove(block, copy);
                         over.insert(block, copy);
                     }
                 }
                 for copy in self.made_anew(instruction) {
-                    if self.at_borders.contains(copy) {
+                    if self.at_boundaries.contains(copy) {
                         generated.insert(block, copy);
                         killed.remove(block, copy);
                         made.insert(block, copy);
@@ -244,7 +244,7 @@ impl AvailableCopies {
             }
         }
         let [mut lost_out, mut reaches_out] = [new(), new()];
-        self.lost_in.row_mut(function.entry()).or(&self.at_borders);
+        self.lost_in.row_mut(function.entry()).or(&self.at_boundaries);
         let limit = flow.order.len() + 3;
         let visit = |block: Block| {
             for &from in flow.graph.predecessors(block) {
@@ -267,9 +267,9 @@ impl AvailableCopies {
             .expect("sets of copies only grow");
     }
 
-    /// Returns the copies of a list that are at borders; they were numbered, and so listed, first.
-    fn at_border<'a>(&self, copies: &'a [CopyId]) -> &'a [CopyId] {
-        let end = copies.partition_point(|&copy| self.at_borders.contains(copy));
+    /// Returns the copies of a list that are at boundaries; they were numbered, and so listed, first.
+    fn at_boundary<'a>(&self, copies: &'a [CopyId]) -> &'a [CopyId] {
+        let end = copies.partition_point(|&copy| self.at_boundaries.contains(copy));
         &copies[..end]
     }
 
@@ -284,7 +284,7 @@ impl AvailableCopies {
 
     /// Sets the state to that at the start of a block.
     pub fn enter(&self, block: Block, state: &mut State) {
-        state.known.assign(&self.at_borders);
+        state.known.assign(&self.at_boundaries);
         state.known.and_not(self.lost_in.row(block));
         state.reaches.assign(self.reaches_in.row(block));
     }
@@ -310,7 +310,7 @@ impl AvailableCopies {
     pub fn is_lost_at_start(&self, block: Block, instruction: Instruction) -> bool {
         let made = self.made[instruction].iter();
         made.copied()
-            .all(|copy| !self.at_borders.contains(copy) || self.lost_in.contains(block, copy))
+            .all(|copy| !self.at_boundaries.contains(copy) || self.lost_in.contains(block, copy))
     }
 
     /// Returns the copies that an instruction establishes.
@@ -418,7 +418,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     const ALL: Wanted = Wanted {
-        border_bits: BORDER_LIMIT,
+        boundary_bits: BOUNDARY_LIMIT,
         constants: true,
         fixed: true,
         complements: true,
@@ -472,7 +472,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn borders_are_what_paths_say(seed: u64) {
+        fn boundaries_are_what_paths_say(seed: u64) {
             let mut function = random_function(seed, Stage::Late);
             function.remove_unreachable_blocks();
             let mut random = Random::new(seed, Stream::TestOri);
@@ -483,7 +483,7 @@ mod tests {
             let mut state = State::default();
             for &block in function.blocks() {
                 copies.enter(block, &mut state);
-                for id in copies.at_borders.iter().take(64) {
+                for id in copies.at_boundaries.iter().take(64) {
                     let found = (!state.known.contains(id), state.reaches.contains(id));
                     prop_assert_eq!(found, on_paths(&function, &copies, block, id), "{} {:?}", block, copies.rows[id]);
                 }
@@ -510,18 +510,18 @@ bix1:
         )
         .unwrap();
         let flow = ControlFlow::analyze(&function, Traversal::default());
-        let holders = |border_bits| {
+        let holders = |boundary_bits| {
             let wanted = Wanted {
                 fixed: false,
-                border_bits,
+                boundary_bits,
                 ..ALL
             };
             let copies = AvailableCopies::compute(&function, &flow, wanted);
             let rows = copies.rows.values();
             rows.map(|row| row.register.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(holders(BORDER_LIMIT), ["%1", "%2"]);
-        // One copy at the borders of two blocks.
+        assert_eq!(holders(BOUNDARY_LIMIT), ["%1", "%2"]);
+        // One copy at the boundaries of two blocks.
         assert_eq!(holders(2), ["%1", "%2"]);
         assert_eq!(holders(1), ["%2"]);
     }

@@ -13,7 +13,7 @@
 //! conditions of another; the next round continues with the chain.
 
 use super::available_copies::{
-    AvailableCopies, AvailableCopy, BORDER_LIMIT, CopiedValue, CopyId, State, Wanted,
+    AvailableCopies, AvailableCopy, BOUNDARY_LIMIT, CopiedValue, CopyId, State, Wanted,
 };
 use super::marks::{Counts, apply_marks};
 use super::policy::{Policy, Refusal};
@@ -95,7 +95,7 @@ impl<'a> Round<'a> {
             constants: policy.several_constants,
             fixed: policy.fixed,
             complements: policy.complements,
-            border_bits: BORDER_LIMIT,
+            boundary_bits: BOUNDARY_LIMIT,
         };
         let mut round = Self {
             flow,

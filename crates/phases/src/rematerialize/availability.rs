@@ -1,5 +1,5 @@
-//! What a copy of a computation costs at a place: which operands are there anyway, and which operations
-//! are cheap.
+//! The cost of computing a value again in a block: which operands are live there anyway, and which
+//! operations are cheap.
 
 use crate::instruction_order::Weights;
 use crate::never_worse::is_data;

@@ -1,6 +1,6 @@
 //! A bound on the peak of the general file that needs no live intervals.
 //!
-//! Registers that are live across the border of a block count everywhere, the others where they are live.
+//! Registers that are live across the boundary of a block count everywhere, the others where they are live.
 //! One walk from the last operand to the first tells both.
 
 use super::general_units;
@@ -28,10 +28,10 @@ struct Walk<'a> {
     snapshot: &'a Snapshot<'a>,
     met: SecondaryMap<Register, Met>,
     block: Block,
-    /// Units of the registers that are live across a border.
+    /// Units of the registers that are live across a boundary.
     across: u32,
     /// Units of the others that are live at this point of the block. Those of a register that turned out to be
-    /// live across a border may still be among them.
+    /// live across a boundary may still be among them.
     within: u32,
     /// Units of the others that an instruction reads, or defines, or that are live behind it.
     at_instruction: u32,
@@ -70,7 +70,7 @@ impl Walk<'_> {
         self.read_in_block.push(register);
     }
 
-    /// Notes that a register is live across a border.
+    /// Notes that a register is live across a boundary.
     fn cross(&mut self, register: Register) {
         if self.met[register] != Met::Across {
             self.met[register] = Met::Across;
