@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Two passes around LLVM's loop strength reduction. The first leaves it out on a
-/// loop by what `-opt-bisect-limit` uses, the context's gate for passes that need
-/// not run; the second removes the gate again, and merges induction variables as
-/// LLVM's pass would have done.
+/// Two passes around LLVM's loop strength reduction. The first skips it on a loop
+/// through the context's gate for optional passes, as `-opt-bisect-limit` does.
+/// The second removes the gate again, and merges induction variables as LLVM's
+/// pass would have done.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +88,7 @@ private:
 
 thread_local StrengthReductionGate *StrengthReductionGate::Installed = nullptr;
 
-/// The most induction variables of a loop that LLVM's pass is left out of. The pass
+/// LLVM's pass is skipped only on loops with at most so many induction variables. It
 /// makes one for each array that the loop walks through: more than a counter and
 /// another, but fewer than loops of Triton have, which advance many pointers.
 constexpr unsigned FewInductionVariables = 2;
@@ -187,7 +187,7 @@ bool takesRegisters(const Loop &L, unsigned Least) {
   return false;
 }
 
-/// True if LLVM's pass would take registers from \p L of which it has too few.
+/// True if LLVM's pass would cost \p L registers that are scarce there.
 bool isCostly(const Loop &L) {
   return countInductionVariables(L) <= FewInductionVariables &&
          takesRegisters(L, FewRegisters) && !isUnrolled(L);

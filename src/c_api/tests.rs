@@ -73,6 +73,7 @@ fn a_header_of_another_version_is_refused() {
         assert!(message.contains("compile it with the header"), "{message}");
     }
     assert_eq!(borrowed(oriel_version()), env!("CARGO_PKG_VERSION"));
+    assert!(borrowed(oriel_llvm_version()).starts_with("22."));
 }
 
 #[test]
@@ -285,6 +286,11 @@ fn questions_are_answered_as_the_engine_does() {
     let engine = LiveRangeCalc::new().analyze(&view);
     let indexes = engine.indexes();
     let last = indexes.last_index().number();
+    assert_eq!(oriel_intervals_block_count(all) as usize, view.block_count());
+    assert_eq!(
+        oriel_intervals_instruction_count(all) as usize,
+        view.instruction_count()
+    );
     for instruction in view.instructions() {
         let index = oriel_intervals_instruction_index(all, instruction.as_u32());
         assert_eq!(index, indexes.instruction_index(instruction).number());
@@ -301,6 +307,7 @@ fn questions_are_answered_as_the_engine_does() {
             let value = range.value_at(SlotIndex::from_number(index));
             let answer = oriel_intervals_value_at(all, number, index);
             assert_eq!(answer, value.map_or(u32::MAX, |value| value.as_u32()));
+            assert_eq!(oriel_intervals_live_at(all, number, index) != 0, value.is_some());
         }
         for block in view.blocks() {
             let live_in = oriel_intervals_live_in(all, number, block.as_u32());

@@ -430,6 +430,7 @@ fn split_flag(word: &str) -> Result<(&str, &str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Traversal;
 
     #[test]
     fn flags_are_read_in_order_with_quotes() {
@@ -443,6 +444,14 @@ mod tests {
             panic!("{:?}", options.report)
         };
         assert_eq!(file.path(), "a file.json");
+    }
+
+    #[test]
+    fn blocks_are_numbered_as_the_option_says() {
+        let mut options = Options::default();
+        assert_eq!(options.phase_options.traversal, Traversal::ExplicitStack);
+        options.set_all("-oriel-recursive-rpo").unwrap();
+        assert_eq!(options.phase_options.traversal, Traversal::Recursive);
     }
 
     #[test]

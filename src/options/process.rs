@@ -37,8 +37,10 @@ impl Given {
         self.base.clone().unwrap_or_default()
     }
 
-    /// Adds options to the command line, or none. Once they are fixed, all may still be set to the
-    /// values that they have: a host may parse its command line again. `fixed` are the knobs then.
+    /// Adds all of `options` to the command line, or none. Once the process's options are fixed, with the
+    /// knobs `fixed`, only values that they have already are accepted: a host may parse its command line
+    /// again. LLVM passes on one option at a time, so of one that occurs twice there the first value is
+    /// refused.
     fn add(&mut self, options: Vec<NameAndValue>, fixed: Option<&Knobs>) -> Result<(), SetError> {
         match fixed {
             None => self.command_line.extend(options),

@@ -101,7 +101,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-loop-strength-reduction",
         value: "on|off|auto",
-        help: "Run LLVM's loop strength reduction on all loops, on none, or unless it costs registers that are short (default: auto where the phases of profile max run, else on)",
+        help: "LLVM's loop strength reduction: on for all loops, off for none, auto to skip loops where it would cost scarce registers (default: auto where the phases of profile max run, else on)",
         apply: |options, value| {
             let allowed = StrengthReduction::ALL.map(|it| (it.name(), it));
             options.strength_reduction = Some(choose(value, &allowed)?);
@@ -111,7 +111,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-maxnreg",
         value: "N",
-        help: "Limit kernels that have no .maxnreg to N registers a thread (16 to 255, of which ptxas makes at least 24)",
+        help: "Set .maxnreg N on kernels without one (16 to 255; ptxas raises values below 24 to 24)",
         apply: |options, value| {
             options.max_registers = Some(number(value, 16)?);
             Ok(())
@@ -120,7 +120,7 @@ pub const TABLE: &[OptionSpec] = &[
     OptionSpec {
         name: "oriel-min-blocks",
         value: "on|off|always|remove",
-        help: "Set .minnctapersm 1 for kernels that ptxas would give too few registers, or for all with a block size, or take such marks out (default: on unless phases are listed)",
+        help: ".minnctapersm 1: on where ptxas would give a kernel too few registers, always where a kernel has a block size and no minimum, remove to delete it, off to leave it (default: on, or off if phases are listed)",
         apply: |options, value| {
             let allowed = [
                 ("on", MinBlocks::WhereNeeded),

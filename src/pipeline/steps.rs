@@ -1,4 +1,4 @@
-//! What there is to do for a function at a stage.
+//! The steps to run on a function at a stage.
 
 use super::messages;
 use crate::live::pressure::{

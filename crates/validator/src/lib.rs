@@ -1,7 +1,8 @@
 //! The validator: proves that a function still does the same after the phases.
 //!
-//! It reads both functions as they are and shares no code with the phases. A change without a proof
-//! may still be right, but the caller keeps the function before.
+//! It reads both functions as they are. With the phases it shares only the evaluation of operations on
+//! constants and the import of machine code. A change without a proof may still be right, but the
+//! caller keeps the function before.
 //!
 //! ```text
 //! before                        after                         the validator

@@ -1,4 +1,4 @@
-//! What an estimate is made of, in words.
+//! Explains an estimate: by how much each cause raises it, in words.
 //!
 //! Each test in a tree moves the estimate away from the mean of both sides. These steps, added up
 //! by the subject of the tested feature, say by how much each subject raises the estimate over that
