@@ -30,7 +30,7 @@ use steps::{Measured, Steps, need_live_ranges};
 
 /// The result for a function.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct StageResult {
     /// The changes to the function; none if it stays unchanged.
     pub plan: Option<Plan>,
     /// The original function in Ori, if it was imported and not changed, for later uses of the same
@@ -110,12 +110,12 @@ pub fn run(
     options: &Options,
     is_left_alone: Option<bool>,
     host: &impl Host,
-) -> Result<Work, PipelineError> {
+) -> Result<StageResult, PipelineError> {
     let mut steps = Steps::of(snapshot, options, is_left_alone);
-    let mut work = Work {
+    let mut work = StageResult {
         is_left_alone: Some(steps.is_left_alone),
         directives: Directives::of(snapshot, options),
-        ..Work::default()
+        ..StageResult::default()
     };
     if work.directives.max_registers.is_some() && host.may_exchange_registers() {
         work.directives.max_registers = None;
@@ -188,7 +188,7 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
         ..options.clone()
     };
     let mut function = import(snapshot)?;
-    let mut work = Work::default();
+    let mut work = StageResult::default();
     let mut steps = Steps::of(snapshot, &options, None);
     let change = optimize(
         &mut function,
@@ -239,7 +239,7 @@ fn optimize(
     options: &Options,
     steps: &mut Steps,
     host: &impl Host,
-    work: &mut Work,
+    work: &mut StageResult,
 ) -> Result<Change, PipelineError> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
@@ -331,7 +331,7 @@ fn validate(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
-    work: &mut Work,
+    work: &mut StageResult,
 ) -> Result<Change, PipelineError> {
     let validation = options.validation();
     if validation == Validation::Off || !work.is_changed {

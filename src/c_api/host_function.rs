@@ -3,7 +3,7 @@
 use super::call::{Failure, Message, OrielStatus, call, given};
 use super::intervals::OrielIntervals;
 use crate::entity::{Block, Register};
-use crate::live::pressure::File;
+use crate::live::pressure::PressureFile;
 use crate::live::{ListedFunction, MOST_ENTRIES};
 use crate::snapshot::abi::Access;
 use std::ffi::c_void;
@@ -62,7 +62,7 @@ impl OrielHostFunction {
     ///
     /// # Safety
     /// The callbacks are functions of the header's types, which take the context.
-    unsafe fn list(&self) -> Result<(ListedFunction, Vec<(File, u32)>), Failure> {
+    unsafe fn list(&self) -> Result<(ListedFunction, Vec<(PressureFile, u32)>), Failure> {
         let register_units = given(self.register_units, "register_units")?;
         let successors = given(self.successors, "successors")?;
         let instruction_count = given(self.instruction_count, "instruction_count")?;
@@ -84,11 +84,11 @@ impl OrielHostFunction {
             let of_register = match unsafe { register_units(self.context, register) } {
                 0 => {
                     listed.set_predicate(Register::from_u32(register));
-                    (File::Predicate, 1)
+                    (PressureFile::Predicate, 1)
                 }
                 general if general <= left => {
                     left -= general;
-                    (File::General, general)
+                    (PressureFile::General, general)
                 }
                 general => {
                     return Err(Failure::argument(

@@ -3,7 +3,7 @@
 use super::call::{Message, OrielStatus, c_text, call, given};
 use super::function::{OrielMachineFunction, UNKNOWN};
 use crate::entity::{EntityRef, Register};
-use crate::live::pressure::{File, Pressure, units_of};
+use crate::live::pressure::{Pressure, PressureFile, units_of};
 use crate::live::{Function, LiveIntervals, LiveRange, LiveRangeCalc, LiveSegment, ValueNumber};
 use std::ffi::{CString, c_char};
 use std::sync::OnceLock;
@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<OrielInterval>() == 12);
 pub struct OrielIntervals {
     pub(super) computed: LiveIntervals,
     /// By register: its file, and the units that it takes there.
-    pub(super) units: Vec<(File, u32)>,
+    pub(super) units: Vec<(PressureFile, u32)>,
     pub(super) block_count: usize,
     pub(super) instruction_count: usize,
     intervals: Vec<OrielInterval>,
@@ -70,7 +70,7 @@ pub struct OrielIntervals {
 
 impl OrielIntervals {
     /// Computes the intervals of a function, whose registers have these files and units.
-    pub(super) fn compute(function: &impl Function, units: Vec<(File, u32)>) -> Self {
+    pub(super) fn compute(function: &impl Function, units: Vec<(PressureFile, u32)>) -> Self {
         let computed = LiveRangeCalc::new().analyze(function);
         let (mut segments, mut values) = (Vec::with_capacity(computed.segment_count()), Vec::new());
         let mut first_values = vec![0];

@@ -6,7 +6,7 @@
 use super::function::UNKNOWN;
 use super::intervals::{OrielIntervals, OrielValue, lend};
 use crate::entity::{Block, EntityRef, Instruction, Register};
-use crate::live::pressure::{File, Pressure, PressurePoint};
+use crate::live::pressure::{Pressure, PressureFile, PressurePoint};
 use crate::live::{LiveRange, SlotIndex};
 
 /// `OrielPressurePoint`: a [`PressurePoint`].
@@ -195,7 +195,7 @@ pub extern "C" fn oriel_intervals_pressure(
     count: Option<&mut usize>,
 ) -> *const OrielPressurePoint {
     let points = intervals.and_then(|intervals| {
-        let file = File::ALL.get(file as usize)?;
+        let file = PressureFile::ALL.get(file as usize)?;
         Some(intervals.pressure().file(*file).points())
     });
     lend(points, count)

@@ -7,7 +7,7 @@ use super::options::*;
 use super::phase_run::*;
 use super::process::*;
 use super::queries::*;
-use crate::live::pressure::{File, Pressure};
+use crate::live::pressure::{Pressure, PressureFile};
 use crate::live::{LiveRangeCalc, SlotIndex};
 use crate::options::{Options, with_options};
 use crate::snapshot::abi::RegisterFile;
@@ -338,7 +338,7 @@ fn questions_are_answered_as_the_engine_does() {
     // SAFETY: as many as it says.
     let points = unsafe { std::slice::from_raw_parts(points, count) };
     let pressure = Pressure::new(&engine, &view);
-    assert_eq!(points, pressure.file(File::General).points());
+    assert_eq!(points, pressure.file(PressureFile::General).points());
     assert!(oriel_intervals_pressure(all, 2, None).is_null());
     // What stands for nothing.
     assert_eq!(oriel_intervals_value_at(all, 1000, 0), u32::MAX);

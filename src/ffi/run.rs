@@ -12,11 +12,11 @@ use crate::options::{self, FunctionHash, Mode, Options, RolledLoops};
 use crate::ori::Function;
 use crate::ori::machine::from_machine;
 use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
-use crate::pipeline::{self, Directives, Host, PipelineError, Work};
+use crate::pipeline::{self, Directives, Host, PipelineError, StageResult};
 use crate::plan::Plan;
 use crate::report::page::{CompiledFunction, add_to_shared_page};
 use crate::report::pressure::FunctionPressure;
-use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, Outcome, PhaseTimes, Validation};
+use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, PhaseTimes, PlanOutcome, Validation};
 use crate::snapshot::abi::{RegisterFlags, RegisterRecord, Stage};
 use crate::snapshot::{OwnedSnapshot, Snapshot};
 use crate::validate::validate_snapshots;
@@ -111,11 +111,11 @@ extern "C" fn oriel_run_begin(
         Ok(Ok(work)) => work,
         Ok(Err(PipelineError::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
-            Work::default()
+            StageResult::default()
         }
         Ok(Err(PipelineError::Failure(message))) | Err(message) => {
             problem.send(&message);
-            Work::default()
+            StageResult::default()
         }
     };
     for text in &work.warnings {
@@ -155,7 +155,7 @@ fn decide(
     options: &Options,
     is_left_alone: Option<bool>,
     host: &OrielHost,
-) -> Result<Work, PipelineError> {
+) -> Result<StageResult, PipelineError> {
     if let Some(directory) = &options.snapshot_directory {
         let path = directory.join(snapshot.file_name());
         snapshot
@@ -163,9 +163,9 @@ fn decide(
             .map_err(|error| format!("the snapshot cannot be written: {}: {error}", path.display()))?;
     }
     match options.planner() {
-        Some(extension) => Ok(Work {
+        Some(extension) => Ok(StageResult {
             plan: extension.plan(snapshot)?,
-            ..Work::default()
+            ..StageResult::default()
         }),
         None => pipeline::run(snapshot, options, is_left_alone, host),
     }
@@ -422,13 +422,13 @@ fn function_report<'a>(
 ) -> FunctionReport<'a> {
     let instructions_in = report::count_instructions(snapshot);
     let result = match outcome.result {
-        0 => Outcome::Unchanged,
-        1 => Outcome::Identity,
-        2 => Outcome::Changed,
-        _ => Outcome::Failed,
+        0 => PlanOutcome::Unchanged,
+        1 => PlanOutcome::Identity,
+        2 => PlanOutcome::Changed,
+        _ => PlanOutcome::Failed,
     };
     let instructions_out = match &run.plan {
-        Some((plan, _)) if result == Outcome::Changed => {
+        Some((plan, _)) if result == PlanOutcome::Changed => {
             let instructions = plan.input_instructions();
             let is_debug = |source: &Option<Instruction>| {
                 source.is_some_and(|source| snapshot.instruction(source).is_debug())

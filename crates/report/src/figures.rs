@@ -5,7 +5,7 @@ use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_byt
 use super::pressure::FunctionPressure;
 use super::warnings::{self, Known, Warning};
 use oriel_engine::graph::Traversal;
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Liveness};
@@ -151,9 +151,9 @@ impl<'a> CodeFigures<'a> {
                 ..features
             })
         });
-        let place = pressure.peak_place(File::General);
+        let place = pressure.peak_place(PressureFile::General);
         let known = Known {
-            pressure: pressure.peak(File::General).units,
+            pressure: pressure.peak(PressureFile::General).units,
             peak: place.and_then(|(block, instruction)| Some((block, instruction?))),
             registers: estimate.map(|estimate| estimate.registers),
         };
@@ -161,8 +161,8 @@ impl<'a> CodeFigures<'a> {
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())
             .map(|location| snapshot.location(location));
         Self {
-            peak_pressure_r32: pressure.peak(File::General).units,
-            peak_pressure_pred: pressure.peak(File::Predicate).units,
+            peak_pressure_r32: pressure.peak(PressureFile::General).units,
+            peak_pressure_pred: pressure.peak(PressureFile::Predicate).units,
             peak_block: place.map(|(block, _)| snapshot.block(block).number),
             peak_file: location.map(|location| snapshot.string(location.file)),
             peak_line: location.map(|location| location.line),

@@ -70,7 +70,7 @@ use serde::{Serialize, Serializer};
 /// The outcome for a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum PlanOutcome {
     /// There was no plan.
     Unchanged,
     /// The plan rebuilt it exactly as it was.
@@ -109,7 +109,7 @@ pub struct FunctionReport<'a> {
     /// Virtual registers that an operand mentions, before.
     pub registers: usize,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: PlanOutcome,
     /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'a str>,

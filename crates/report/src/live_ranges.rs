@@ -8,7 +8,7 @@
 
 use super::pressure::FunctionPressure;
 use oriel_engine::entity::{Block, EntityRef, Instruction, Register};
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 use std::fmt::{self, Write};
 
 /// Registers by column.
@@ -77,7 +77,7 @@ fn write_block(
 ) -> fmt::Result {
     let (snapshot, intervals) = (pressure.snapshot(), pressure.intervals());
     let start = intervals.indexes().block_start(block);
-    let mut live = intervals.live_at(&snapshot, File::General, start);
+    let mut live = intervals.live_at(&snapshot, PressureFile::General, start);
     columns.retain(&live);
     for &register in &live {
         columns.allocate(register);
@@ -109,8 +109,9 @@ fn write_instruction(
     let (snapshot, intervals) = (pressure.snapshot(), pressure.intervals());
     let index = intervals.indexes().instruction_index(instruction);
     let reference = snapshot.instruction(instruction);
-    let is_general =
-        |register: &Register| oriel_engine::live::pressure::units_of(&snapshot, *register).0 == File::General;
+    let is_general = |register: &Register| {
+        oriel_engine::live::pressure::units_of(&snapshot, *register).0 == PressureFile::General
+    };
     let definitions: Vec<Register> = reference
         .operands()
         .filter_map(|it| it.definition())
@@ -131,7 +132,10 @@ fn write_instruction(
     for &register in &definitions {
         columns.allocate(register);
     }
-    let units = pressure.pressure().file(File::General).at(index.dead_slot());
+    let units = pressure
+        .pressure()
+        .file(PressureFile::General)
+        .at(index.dead_slot());
     let text: String = reference.to_string().chars().take(text_width).collect();
     write!(
         out,

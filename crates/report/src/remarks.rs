@@ -4,7 +4,7 @@ use super::figures::CodeFigures;
 use super::pressure::{FunctionPressure, LiveValue};
 use super::warnings::Warning;
 use oriel_engine::entity::Instruction;
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 
 /// The most values of a peak that get a remark.
 const NAMED_VALUES: usize = 5;
@@ -70,7 +70,7 @@ pub fn code_remarks(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) 
 
 fn peak(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) -> CodeRemark {
     let instruction = pressure
-        .peak_place(File::General)
+        .peak_place(PressureFile::General)
         .and_then(|(_, instruction)| instruction);
     CodeRemark::new("RegisterPressure", instruction)
         .text("peak register pressure: ")

@@ -83,7 +83,7 @@ fn the_schema_has_the_fields_that_are_written() {
         instructions_in: 1,
         instructions_out: 1,
         registers: 1,
-        outcome: Outcome::Failed,
+        outcome: PlanOutcome::Failed,
         problem: Some("none"),
         figures: Some(all_figures()),
         validation: Some(Validation {

@@ -23,14 +23,14 @@ const MOST_UNITS: usize = 4;
 
 /// A register file whose pressure is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum File {
+pub enum PressureFile {
     /// Data registers, in units of 32 bits.
     General,
     /// Predicates, one unit each.
     Predicate,
 }
 
-impl File {
+impl PressureFile {
     /// Both files.
     pub const ALL: [Self; 2] = [Self::General, Self::Predicate];
 }
@@ -118,12 +118,12 @@ pub struct Pressure {
 }
 
 /// Returns the file of a register and the units that it takes there.
-pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (File, u32) {
+pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (PressureFile, u32) {
     let class = snapshot.class(snapshot.register_class(register));
     if class.file == RegisterFile::Predicate as u32 {
-        (File::Predicate, 1)
+        (PressureFile::Predicate, 1)
     } else {
-        (File::General, class.bits.div_ceil(32).max(1))
+        (PressureFile::General, class.bits.div_ceil(32).max(1))
     }
 }
 
@@ -252,8 +252,8 @@ fn peak_of_starts(
 /// Returns the units that a register takes of the general file.
 fn general_units(snapshot: &Snapshot<'_>, register: Register) -> u32 {
     match units_of(snapshot, register) {
-        (File::General, units) => units,
-        (File::Predicate, _) => 0,
+        (PressureFile::General, units) => units,
+        (PressureFile::Predicate, _) => 0,
     }
 }
 
@@ -264,7 +264,7 @@ impl Pressure {
     }
 
     /// The pressure of `intervals`, of whose registers `units` says the file and the units.
-    pub fn of(intervals: &LiveIntervals, units: impl Fn(Register) -> (File, u32)) -> Self {
+    pub fn of(intervals: &LiveIntervals, units: impl Fn(Register) -> (PressureFile, u32)) -> Self {
         let slots = Slots::of(intervals);
         let mut changes = vec![[0_i32; 2]; slots.count()];
         for register in intervals.registers() {
@@ -294,15 +294,15 @@ impl Pressure {
     }
 
     /// Returns the pressure of one file.
-    pub fn file(&self, file: File) -> &FilePressure {
+    pub fn file(&self, file: PressureFile) -> &FilePressure {
         match file {
-            File::General => &self.general,
-            File::Predicate => &self.predicate,
+            PressureFile::General => &self.general,
+            PressureFile::Predicate => &self.predicate,
         }
     }
 
     /// Returns the peak of one file inside a block.
-    pub fn block_peak(&self, intervals: &LiveIntervals, file: File, block: Block) -> Peak {
+    pub fn block_peak(&self, intervals: &LiveIntervals, file: PressureFile, block: Block) -> Peak {
         let (start, end) = intervals.indexes().block_range(block);
         self.file(file).peak_between(start, end)
     }
@@ -346,7 +346,7 @@ impl Slots {
 
 impl LiveIntervals {
     /// Returns the registers of `file` that are live at `index`, in ascending order.
-    pub fn live_at(&self, snapshot: &Snapshot<'_>, file: File, index: SlotIndex) -> Vec<Register> {
+    pub fn live_at(&self, snapshot: &Snapshot<'_>, file: PressureFile, index: SlotIndex) -> Vec<Register> {
         self.registers()
             .filter(|&register| {
                 units_of(snapshot, register).0 == file && self.interval(register).live_at(index)
@@ -355,7 +355,12 @@ impl LiveIntervals {
     }
 
     /// Returns the registers that are live at the peak of `file`.
-    pub fn live_at_peak(&self, snapshot: &Snapshot<'_>, pressure: &Pressure, file: File) -> Vec<Register> {
+    pub fn live_at_peak(
+        &self,
+        snapshot: &Snapshot<'_>,
+        pressure: &Pressure,
+        file: PressureFile,
+    ) -> Vec<Register> {
         match pressure.file(file).peak().index {
             Some(index) => self.live_at(snapshot, file, index),
             None => Vec::new(),
@@ -386,17 +391,17 @@ mod tests {
         let snapshot = function.snapshot();
         let intervals = LiveRangeCalc::new().analyze(&snapshot);
         let pressure = Pressure::new(&intervals, &snapshot);
-        let peak = pressure.file(File::General).peak();
+        let peak = pressure.file(PressureFile::General).peak();
         assert_eq!(
             (peak.units, peak.index.unwrap().to_string()),
             (3, "32r".to_owned())
         );
-        let live = intervals.live_at_peak(&snapshot, &pressure, File::General);
+        let live = intervals.live_at_peak(&snapshot, &pressure, PressureFile::General);
         assert_eq!(live, [Register::new(0), Register::new(2)]);
-        assert_eq!(pressure.file(File::Predicate).peak().units, 1);
+        assert_eq!(pressure.file(PressureFile::Predicate).peak().units, 1);
         let excess = [2, DEFAULT_BUDGET].map(|budget| excess_pressure(&snapshot, budget));
         assert_eq!(excess, [1, 0]);
-        let block = pressure.block_peak(&intervals, File::General, Block::new(0));
+        let block = pressure.block_peak(&intervals, PressureFile::General, Block::new(0));
         assert_eq!(block, peak);
     }
 
@@ -472,12 +477,12 @@ mod tests {
             .registers()
             .map(|register| units_of(&snapshot, register))
             .collect();
-        let general = |units| (File::General, units);
+        let general = |units| (PressureFile::General, units);
         assert_eq!(
             units,
             [
                 general(1),
-                (File::Predicate, 1),
+                (PressureFile::Predicate, 1),
                 general(2),
                 general(4),
                 general(1),
@@ -486,8 +491,8 @@ mod tests {
         );
         let intervals = LiveRangeCalc::new().analyze(&snapshot);
         let pressure = Pressure::new(&intervals, &snapshot);
-        assert_eq!(pressure.file(File::General).peak().units, 10);
-        assert_eq!(pressure.file(File::Predicate).peak().units, 1);
+        assert_eq!(pressure.file(PressureFile::General).peak().units, 10);
+        assert_eq!(pressure.file(PressureFile::Predicate).peak().units, 1);
         assert_eq!(excess_pressure(&snapshot, 9), 1);
     }
 
@@ -528,7 +533,7 @@ mod tests {
             }
             let snapshot = function.snapshot();
             let pressure = Pressure::new(&LiveRangeCalc::new().analyze(&snapshot), &snapshot);
-            let peak = pressure.file(File::General).peak().units;
+            let peak = pressure.file(PressureFile::General).peak().units;
             prop_assert!(!exceeds_in_a_block(&snapshot, peak));
         }
 
@@ -538,7 +543,7 @@ mod tests {
             let snapshot = function.snapshot();
             let intervals = LiveRangeCalc::new().analyze(&snapshot);
             let pressure = Pressure::new(&intervals, &snapshot);
-            for file in File::ALL {
+            for file in PressureFile::ALL {
                 let mut most = 0;
                 for number in 0..=intervals.indexes().last_index().number() {
                     let index = SlotIndex::from_number(number);
@@ -551,7 +556,7 @@ mod tests {
                     most = most.max(expected);
                 }
                 prop_assert_eq!(pressure.file(file).peak().units, most);
-                if file == File::General {
+                if file == PressureFile::General {
                     prop_assert_eq!(general_peak(&intervals, &snapshot), most);
                     prop_assert!(peak_bound::of(&snapshot) >= most);
                 }

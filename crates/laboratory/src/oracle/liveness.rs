@@ -7,7 +7,7 @@
 //! does not contain it.
 
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
-use oriel_engine::live::pressure::{File, Pressure};
+use oriel_engine::live::pressure::{Pressure, PressureFile};
 use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::analysis::{InterferenceGraph, LastUses};
@@ -85,8 +85,8 @@ fn pressure_differences(
             };
             let ours = (units.of(RegisterFile::R), units.of(RegisterFile::P));
             let theirs = (
-                pressure.file(File::General).at(index),
-                pressure.file(File::Predicate).at(index),
+                pressure.file(PressureFile::General).at(index),
+                pressure.file(PressureFile::Predicate).at(index),
             );
             if ours != theirs {
                 differences.push(format!("units at {index}: {ours:?}, intervals: {theirs:?}"));

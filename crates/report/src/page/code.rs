@@ -9,7 +9,7 @@ use super::values::{RowMap, Values};
 use crate::occupancy::{LaunchBounds, MAX_REGISTERS_PER_THREAD, SmLimits, Usage, static_shared_bytes};
 use crate::pressure::{FunctionPressure, Relief, file_name, loops_of};
 use oriel_engine::entity::{Block, EntityRef, Instruction};
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 use oriel_engine::snapshot::{InstructionRef, Snapshot};
 use serde::Serialize;
 
@@ -212,7 +212,7 @@ fn peaks(pressure: &FunctionPressure<'_>, rows: &RowMap) -> Vec<PeakValues> {
                 .collect(),
         }
     };
-    File::ALL.map(of_file).into()
+    PressureFile::ALL.map(of_file).into()
 }
 
 fn occupancy_steps(snapshot: &Snapshot<'_>) -> Vec<[u32; 2]> {

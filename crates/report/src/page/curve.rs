@@ -1,7 +1,7 @@
 //! Encodes the pressure along the code compactly.
 
 use crate::pressure::FunctionPressure;
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 use serde::Serialize;
 
 /// The most steps of a curve.
@@ -22,7 +22,7 @@ impl Curve {
     /// The curve of a function.
     pub(super) fn of(pressure: &FunctionPressure<'_>) -> Self {
         let indexes = pressure.intervals().indexes();
-        let file = pressure.pressure().file(File::General);
+        let file = pressure.pressure().file(PressureFile::General);
         let starts: Vec<_> = pressure
             .snapshot()
             .instructions()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::pressure::file_name;
-use oriel_engine::live::pressure::File as RegisterFile;
+use oriel_engine::live::pressure::PressureFile as RegisterFile;
 use oriel_engine::live::testing::{Random, random_function};
 use oriel_engine::snapshot::abi::StringRecord;
 use oriel_engine::snapshot::sample::counting_loop;

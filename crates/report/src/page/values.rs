@@ -9,7 +9,7 @@ use super::packing::{Interned, differences};
 use crate::pressure::{FunctionPressure, VariableMap, file_name};
 use oriel_engine::entity::{Block, EntityRef, Instruction, Register};
 use oriel_engine::live::SlotIndex;
-use oriel_engine::live::pressure::{File, units_of};
+use oriel_engine::live::pressure::{PressureFile, units_of};
 use serde::Serialize;
 
 /// Rows of instructions.
@@ -137,7 +137,7 @@ impl Values {
 
 fn class_of(pressure: &FunctionPressure<'_>, register: Register) -> (String, &'static str, u32) {
     let snapshot = pressure.snapshot();
-    let (file, units): (File, u32) = units_of(&snapshot, register);
+    let (file, units): (PressureFile, u32) = units_of(&snapshot, register);
     let class = snapshot.class(snapshot.register_class(register));
     (snapshot.string(class.name).to_lowercase(), file_name(file), units)
 }

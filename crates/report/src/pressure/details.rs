@@ -7,7 +7,7 @@ use super::variables::VariableMap;
 use super::{FunctionPressure, file_name};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::LoopForest;
-use oriel_engine::live::pressure::File;
+use oriel_engine::live::pressure::PressureFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl FunctionPressure<'_> {
         let variables = VariableMap::of(&self.snapshot);
         let blocks = self.block_pressure(&loops);
         PressureDetails {
-            peaks: File::ALL
+            peaks: PressureFile::ALL
                 .map(|file| self.peak_details(file, &loops, &variables))
                 .into(),
             loop_depths: by_depth(&blocks),
@@ -90,11 +90,16 @@ impl FunctionPressure<'_> {
     }
 
     /// Computes the causes of one file's peak.
-    pub fn peak_details_of(&self, file: File) -> PeakDetails {
+    pub fn peak_details_of(&self, file: PressureFile) -> PeakDetails {
         self.peak_details(file, &loops_of(&self.snapshot), &VariableMap::of(&self.snapshot))
     }
 
-    fn peak_details(&self, file: File, loops: &LoopForest<Block>, variables: &VariableMap) -> PeakDetails {
+    fn peak_details(
+        &self,
+        file: PressureFile,
+        loops: &LoopForest<Block>,
+        variables: &VariableMap,
+    ) -> PeakDetails {
         let peak = self.peak(file);
         let mut details = PeakDetails {
             file: file_name(file),
@@ -127,8 +132,8 @@ impl FunctionPressure<'_> {
             .map(|block| BlockPressure {
                 block: self.snapshot.block(block).number,
                 loop_depth: loops.depth_of(block),
-                peak_pressure_r32: peak(File::General, block),
-                peak_pressure_pred: peak(File::Predicate, block),
+                peak_pressure_r32: peak(PressureFile::General, block),
+                peak_pressure_pred: peak(PressureFile::Predicate, block),
             })
             .collect()
     }

@@ -28,15 +28,15 @@ pub use value::{LiveValue, Relief};
 pub(super) use variables::VariableMap;
 
 use oriel_engine::entity::{Block, Instruction};
-use oriel_engine::live::pressure::{File, Peak, Pressure};
+use oriel_engine::live::pressure::{Peak, Pressure, PressureFile};
 use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
 use oriel_engine::snapshot::Snapshot;
 
 /// Returns the name of a register file in reports, which is the name of its unit.
-pub const fn file_name(file: File) -> &'static str {
+pub const fn file_name(file: PressureFile) -> &'static str {
     match file {
-        File::General => "r32",
-        File::Predicate => "pred",
+        PressureFile::General => "r32",
+        PressureFile::Predicate => "pred",
     }
 }
 
@@ -80,13 +80,13 @@ impl<'a> FunctionPressure<'a> {
     }
 
     /// Returns the most units of a file that are live at once.
-    pub fn peak(&self, file: File) -> Peak {
+    pub fn peak(&self, file: PressureFile) -> Peak {
         self.pressure.file(file).peak()
     }
 
     /// Returns where the peak of a file is first reached: after this instruction, or at the start
     /// of the block if the block has none.
-    pub fn peak_place(&self, file: File) -> Option<(Block, Option<Instruction>)> {
+    pub fn peak_place(&self, file: PressureFile) -> Option<(Block, Option<Instruction>)> {
         let index = self.peak(file).index?;
         let indexes = self.intervals.indexes();
         let block = indexes.block_at(index)?;

@@ -170,7 +170,7 @@ fn what_is_not_used_in_the_loop_could_leave_it() {
         .instruction_index(index)
         .dead_slot();
     let region = region::Region::around(&snapshot, &loops, block);
-    let values = describer.values_at(File::General, index, &region);
+    let values = describer.values_at(PressureFile::General, index, &region);
     let reliefs: Vec<_> = values
         .iter()
         .map(|value| (value.register, value.relief))

@@ -4,7 +4,7 @@ use super::place::Place;
 use super::region::Region;
 use super::variables::VariableMap;
 use oriel_engine::entity::{Instruction, Register};
-use oriel_engine::live::pressure::{File, units_of};
+use oriel_engine::live::pressure::{PressureFile, units_of};
 use oriel_engine::live::{LiveIntervals, SlotIndex, ValueNumber};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{MemoryFlags, OpcodeFlags};
@@ -71,7 +71,7 @@ struct Reads {
 impl Describer<'_, '_> {
     /// Returns the values of `file` that are live at `index`; those with the greatest possible gain
     /// come first.
-    pub(super) fn values_at(&self, file: File, index: SlotIndex, region: &Region) -> Vec<LiveValue> {
+    pub(super) fn values_at(&self, file: PressureFile, index: SlotIndex, region: &Region) -> Vec<LiveValue> {
         let live: BTreeMap<Register, ValueNumber> = self
             .intervals
             .live_at(self.snapshot, file, index)
