@@ -401,6 +401,22 @@ fn signs(table: &mut PatternTable) {
     ] {
         table.add(name, operation, data_type, words_of(data_type, "r", ftz));
     }
+    // The intrinsics `llvm.nvvm.fabs`, to which libdevice's functions come down.
+    for (name, data_type, has_ftz) in [
+        ("ABS_F32", F32, true),
+        ("ABS_F16", F16, true),
+        ("ABS_F16X2", F16x2, true),
+        ("ABS_BF16", Bf16, false),
+        ("ABS_BF16X2", Bf16x2, false),
+    ] {
+        table.add(name, abs, data_type, words_of(data_type, "r", false));
+        if has_ftz {
+            let name = format!("{name}_FTZ");
+            table
+                .add(name, abs, data_type, words_of(data_type, "r", false))
+                .flags(ModifierFlags::FTZ);
+        }
+    }
     for (data_type, copysign, test) in [
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
         (F64, "COPYSIGN_F64RT", "TESTINF_f64r"),
