@@ -1,4 +1,4 @@
-//! AdvancedPhaseBackPropVReg, phase 82: backward copy propagation.
+//! AdvancedPhaseBackPropVReg (phase 82): backward copy propagation.
 //!
 //! ```text
 //! %1 = IADD %4, %5                %3 = IADD %4, %5

@@ -1,4 +1,4 @@
-//! Phase 3, AnalyzeControlFlow: edges, orders, dominators and loops of a function.
+//! AnalyzeControlFlow (phase 3): edges, orders, dominators and loops of a function.
 //!
 //! ```text
 //! bix0: ... BRA %p, bix2, fall bix1      successors: bix0 -> bix2, bix1   order: 0 1 2

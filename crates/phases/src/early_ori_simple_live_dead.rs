@@ -1,4 +1,4 @@
-//! Phase 10, EarlyOriSimpleLiveDead: removes instructions that are dead by the evidence of one
+//! EarlyOriSimpleLiveDead (phase 10): removes instructions that are dead by the evidence of one
 //! block.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Phase 29, GeneralOptimize: known predicates, and the selects and branches that depend on them.
+//! GeneralOptimize (phase 29): known predicates, and the selects and branches that depend on them.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2

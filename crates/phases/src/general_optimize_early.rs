@@ -1,4 +1,4 @@
-//! Phase 13, GeneralOptimizeEarly: merges equivalent conditional control flow.
+//! GeneralOptimizeEarly (phase 13): merges equivalent conditional control flow.
 //!
 //! ```text
 //! bix0: %3 = ISETP.lt %1, %2              bix0: %3 = ISETP.lt %1, %2

@@ -1,4 +1,4 @@
-//! Phase 58, GeneralOptimizeLate: folds moves into the arithmetic that they feed, through a window
+//! GeneralOptimizeLate (phase 58): folds moves into the arithmetic that they feed, through a window
 //! of six.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Phase 65, GeneralOptimizeLate2: runs the [suite](super::general_optimize) of sub-passes again,
+//! GeneralOptimizeLate2 (phase 65): runs the [suite](super::general_optimize) of sub-passes again,
 //! the last phase in SSA form.
 //!
 //! ptxas calls a slot of its back end's table, as for [phase 46](super::general_optimize_mid2), if

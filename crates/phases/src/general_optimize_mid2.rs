@@ -1,4 +1,4 @@
-//! Phase 46, GeneralOptimizeMid2: runs the [suite](super::general_optimize) of sub-passes to a
+//! GeneralOptimizeMid2 (phase 46): runs the [suite](super::general_optimize) of sub-passes to a
 //! fixed point, after the expansions of phases 38 to 45.
 //!
 //! ptxas calls slot 56 of its back end's table and does nothing if that is the empty method; [this

@@ -1,4 +1,4 @@
-//! GvnCse, phase 49: global value numbering. Removes instructions whose value is available and
+//! GvnCse (phase 49): global value numbering. Removes instructions whose value is available and
 //! replaces their uses by it.
 //!
 //! ```text

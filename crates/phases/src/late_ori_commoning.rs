@@ -1,4 +1,4 @@
-//! LateOriCommoning, phase 64: merges expressions that predication and lowering made equal.
+//! LateOriCommoning (phase 64): merges expressions that predication and lowering made equal.
 //!
 //! ```text
 //! %3 = COPY %0

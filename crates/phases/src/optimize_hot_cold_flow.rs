@@ -1,4 +1,4 @@
-//! Phase 109, OptimizeHotColdFlow: moves rarely executed blocks to the end of the function.
+//! OptimizeHotColdFlow (phase 109): moves rarely executed blocks to the end of the function.
 //!
 //! ```text
 //! bix0: BRA %p, bix2, fall bix1        bix0: BRA %p, bix2, bix1

@@ -1,4 +1,4 @@
-//! Phase 108, OptimizeHotColdInLoop: moves rarely executed blocks out of loops.
+//! OptimizeHotColdInLoop (phase 108): moves rarely executed blocks out of loops.
 //!
 //! ```text
 //! bix1: BRA %p, bix3, fall bix2        bix1: BRA %p, bix3, bix2

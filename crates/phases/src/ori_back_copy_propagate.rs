@@ -1,4 +1,4 @@
-//! OriBackCopyPropagate, phase 83: records that backward copy propagation is done.
+//! OriBackCopyPropagate (phase 83): records that backward copy propagation is done.
 //!
 //! The propagation itself is [phase 82](super::advanced_phase_back_prop_v_reg), which ptxas leaves
 //! to its back ends; this phase sets the [progress](super::progress) of the pipeline to 9. From

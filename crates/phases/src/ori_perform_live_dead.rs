@@ -1,4 +1,4 @@
-//! Phases 16, 33, 61 and 84, OriPerformLiveDead: liveness of the whole function, and dead code
+//! OriPerformLiveDead (phases 16, 33, 61 and 84): liveness of the whole function, and dead code
 //! elimination with it.
 //!
 //! ```text

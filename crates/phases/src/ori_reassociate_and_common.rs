@@ -1,4 +1,4 @@
-//! OriReassociateAndCommon, phase 50: reorders sums and products where that creates common
+//! OriReassociateAndCommon (phase 50): reorders sums and products where that creates common
 //! subexpressions.
 //!
 //! ```text

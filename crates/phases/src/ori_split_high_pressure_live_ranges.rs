@@ -1,4 +1,4 @@
-//! OriSplitHighPressureLiveRanges, phase 138: runs phase 19 again more aggressively, when nothing
+//! OriSplitHighPressureLiveRanges (phase 138): runs phase 19 again more aggressively, when nothing
 //! after it changes the pressure.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! OriSplitLiveRanges, phase 19: splits live ranges where the pressure is too high.
+//! OriSplitLiveRanges (phase 19): splits live ranges where the pressure is too high.
 //!
 //! ```text
 //! bix0: %1 = LD.param [&k_param_1]       bix0: ...

@@ -1,4 +1,4 @@
-//! Phase 112, PlaceBlocksInSourceOrder: orders blocks as in the source, fall-through paths first.
+//! PlaceBlocksInSourceOrder (phase 112): orders blocks as in the source, fall-through paths first.
 //!
 //! ```text
 //! bix0(L0): BRA %p, bix1, fall bix2        bix0(L0): BRA %p, bix1, fall bix2

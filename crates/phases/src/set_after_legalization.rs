@@ -1,4 +1,4 @@
-//! SetAfterLegalization, phase 95: records that all operands are legal for the machine.
+//! SetAfterLegalization (phase 95): records that all operands are legal for the machine.
 //!
 //! LLVM has legalised them before Oriel runs, so the phase only sets the
 //! [progress](super::progress) of the pipeline to 19.

@@ -1,4 +1,4 @@
-//! Phase 6, SetControlFlowOpLastInBB: makes every block end in its only control-flow operation.
+//! SetControlFlowOpLastInBB (phase 6): makes every block end in its only control-flow operation.
 //!
 //! ```text
 //! bix0:                      bix0:

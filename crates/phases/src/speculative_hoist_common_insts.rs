@@ -1,4 +1,4 @@
-//! SpeculativeHoistCommonInsts, phase 56: hoists expressions that every target of a branch computes
+//! SpeculativeHoistCommonInsts (phase 56): hoists expressions that every target of a branch computes
 //! to before the branch.
 //!
 //! ```text

@@ -264,7 +264,12 @@ impl Resolver {
                     kill,
                     killed_value: None,
                 };
+                let known = nodes.len();
                 self.propagate_values(input, &mut search, nodes);
+                for phi in &nodes[known..] {
+                    let (start, end) = phi.piece();
+                    self.range.add_segment(start, end, phi.value());
+                }
                 self.add_settled_pieces(input, &search);
             }
         }

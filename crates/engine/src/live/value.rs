@@ -102,4 +102,18 @@ impl VNInfo {
             value: value.as_u32(),
         }
     }
+
+    /// Returns the piece of its block that the value covers.
+    pub(super) fn piece(&self) -> (SlotIndex, SlotIndex) {
+        let Endpoint { start, end } = self.endpoints.items[0];
+        (
+            SlotIndex::from_number(start as u32),
+            SlotIndex::from_number(end as u32),
+        )
+    }
+
+    /// Returns its number.
+    pub(super) fn value(&self) -> ValueNumber {
+        ValueNumber::from_u32(self.value)
+    }
 }

@@ -133,7 +133,6 @@ impl Resolver {
                 kill,
                 resolution,
             ));
-            self.range.add_segment(start, kill.unwrap_or(end), value);
             self.pending[position / 64] &= !(1 << (position % 64));
             if kill.is_some() {
                 self.states.occupy(block);
