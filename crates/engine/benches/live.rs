@@ -112,7 +112,7 @@ fn parts(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("numbering", size), |bencher| {
             bencher.iter(|| indexes.compute(black_box(&snapshot)));
         });
-        for bypass in [Bypass::Never, Bypass::Always] {
+        for bypass in [Bypass::Small, Bypass::Never, Bypass::Always] {
             let mut calc = LiveRangeCalc::with_bypass(bypass);
             let mut intervals = LiveIntervals::default();
             intervals.renumber(&snapshot);
