@@ -118,8 +118,9 @@ enum OrielScope {
 };
 
 /// Returns the OrielScope of a function with so many registers, and stack
-/// objects or none, at an OrielStage. Call it once before each run: it takes
-/// what stage ssa has left for the function.
+/// objects or none, at an OrielStage. Call it once before each run: it drops
+/// what is kept of another function at this address, and of this one if nothing
+/// is to be done.
 uint32_t oriel_scope(uint32_t stage, uint32_t registers,
                      uint32_t has_stack_objects, const OrielHost *host);
 

@@ -112,56 +112,57 @@ pub fn run(
     host: &impl Host,
 ) -> Result<StageResult, PipelineError> {
     let mut steps = Steps::of(snapshot, options, is_left_alone);
-    let mut work = StageResult {
+    let mut result = StageResult {
         is_left_alone: Some(steps.is_left_alone),
         directives: Directives::of(snapshot, options),
         ..StageResult::default()
     };
-    if work.directives.max_registers.is_some() && host.may_exchange_registers() {
-        work.directives.max_registers = None;
-        work.remarks.push(messages::exchanges_registers(".maxnreg"));
+    if result.directives.max_registers.is_some() && host.may_exchange_registers() {
+        result.directives.max_registers = None;
+        result.remarks.push(messages::exchanges_registers(".maxnreg"));
     }
-    if work.directives.removes_min_blocks {
-        work.directives.removes_min_blocks = !host.may_exchange_registers();
-        work.remarks.push(match work.directives.removes_min_blocks {
+    if result.directives.removes_min_blocks {
+        result.directives.removes_min_blocks = !host.may_exchange_registers();
+        result.remarks.push(match result.directives.removes_min_blocks {
             true => messages::min_blocks_removed(),
             false => messages::needs_min_blocks(),
         });
     }
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
-        work.remarks.push(messages::left_alone());
+        result.remarks.push(messages::left_alone());
     }
     if options.spills_to_shared && snapshot.is_kernel() && snapshot.stage() == Stage::Late {
-        work.remarks
+        result
+            .remarks
             .extend(obstacle_to_shared_spills(snapshot).map(messages::no_shared_spills));
     }
     if !steps.need_function() {
-        return Ok(work);
+        return Ok(result);
     }
     let mut function = import(snapshot)?;
     let intervals;
-    (work.warnings, intervals) = steps.analyze(&function, snapshot);
+    (result.warnings, intervals) = steps.analyze(&function, snapshot);
     let change = match steps.optimizes {
-        true => optimize(&mut function, snapshot, options, &mut steps, host, &mut work)?,
+        true => optimize(&mut function, snapshot, options, &mut steps, host, &mut result)?,
         false => Change::None,
     };
     write_dot(&function, snapshot, options)?;
     let is_sure = || options.min_blocks() == MinBlocks::Always || wants_min_blocks(snapshot, &function);
     if steps.may_set_min_blocks && is_sure() {
-        work.directives.sets_min_blocks = !host.may_exchange_registers();
-        work.remarks.push(match work.directives.sets_min_blocks {
+        result.directives.sets_min_blocks = !host.may_exchange_registers();
+        result.remarks.push(match result.directives.sets_min_blocks {
             true => messages::min_blocks_set(),
             false => messages::exchanges_registers(".minnctapersm"),
         });
     }
     match change {
         Change::None => {
-            work.intervals = intervals;
-            work.unchanged = Some(function);
+            result.intervals = intervals;
+            result.unchanged = Some(function);
         }
-        Change::Kept => work.plan = Some(plan(&function, snapshot)?),
+        Change::Kept => result.plan = Some(plan(&function, snapshot)?),
     }
-    Ok(work)
+    Ok(result)
 }
 
 /// Runs the phases that the options request on a snapshot's function. Options for printing and
@@ -188,7 +189,7 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
         ..options.clone()
     };
     let mut function = import(snapshot)?;
-    let mut work = StageResult::default();
+    let mut result = StageResult::default();
     let mut steps = Steps::of(snapshot, &options, None);
     let change = optimize(
         &mut function,
@@ -196,18 +197,18 @@ pub fn run_phases(snapshot: &Snapshot<'_>, options: &Options) -> Result<PhaseRun
         &options,
         &mut steps,
         &Listener,
-        &mut work,
+        &mut result,
     )?;
     if change == Change::Kept {
         // LLVM must be able to accept it.
         plan(&function, snapshot)?;
     }
-    let effects = work.effects.ok_or_else(|| "no phase was measured".to_owned())?;
+    let effects = result.effects.ok_or_else(|| "no phase was measured".to_owned())?;
     Ok(PhaseRun {
         function,
-        is_changed: work.is_changed,
+        is_changed: result.is_changed,
         effects,
-        remarks: work.remarks,
+        remarks: result.remarks,
     })
 }
 
@@ -239,7 +240,7 @@ fn optimize(
     options: &Options,
     steps: &mut Steps,
     host: &impl Host,
-    work: &mut StageResult,
+    result: &mut StageResult,
 ) -> Result<Change, PipelineError> {
     let is_profile = options.phases == Phases::Profile;
     let budget = options.phase_options.register_budget;
@@ -264,7 +265,14 @@ fn optimize(
         }
         excess_before = Some(excess);
     }
-    let is_changed = run_listed(function, options, &phases, &mut manager, host, &mut work.effects)?;
+    let is_changed = run_listed(
+        function,
+        options,
+        &phases,
+        &mut manager,
+        host,
+        &mut result.effects,
+    )?;
     let weighted_before = weighted_before + manager.allowance();
     let after = (is_profile && is_changed).then(|| {
         let flow = manager.control_flow(function);
@@ -272,28 +280,28 @@ fn optimize(
         Cost::of(function, &flow, budget, is_known, liveness)
     });
     let remarks;
-    (work.statistics, remarks) = manager.finish();
-    work.remarks.extend(remarks);
-    work.remarks.extend(obstacle);
-    work.is_changed = is_changed;
-    if let Some(effects) = &mut work.effects {
-        effects.add_statistics(&work.statistics);
+    (result.statistics, remarks) = manager.finish();
+    result.remarks.extend(remarks);
+    result.remarks.extend(obstacle);
+    result.is_changed = is_changed;
+    if let Some(effects) = &mut result.effects {
+        effects.add_statistics(&result.statistics);
     }
     if is_profile {
         let Some(after) = after else {
             return Ok(Change::None);
         };
         if let Some(reason) = worsening(weighted_before, excess_before, after, snapshot, options) {
-            work.is_changed = false;
-            work.remarks.push(messages::taken_back(&reason));
-            if let Some(effects) = &mut work.effects {
+            result.is_changed = false;
+            result.remarks.push(messages::taken_back(&reason));
+            if let Some(effects) = &mut result.effects {
                 effects.taken_back = Some(reason);
             }
             *function = import(snapshot)?;
             return Ok(Change::None);
         }
     }
-    validate(function, snapshot, options, work)
+    validate(function, snapshot, options, result)
 }
 
 /// Returns the phases that may change the function, and a remark on why the others may not; none for
@@ -331,10 +339,10 @@ fn validate(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
     options: &Options,
-    work: &mut StageResult,
+    result: &mut StageResult,
 ) -> Result<Change, PipelineError> {
     let validation = options.validation();
-    if validation == Validation::Off || !work.is_changed {
+    if validation == Validation::Off || !result.is_changed {
         return Ok(Change::Kept);
     }
     let before = import(snapshot)?;
@@ -344,18 +352,19 @@ fn validate(
     };
     let proof = Validator::default().validate(subject(&before), subject(function));
     let proof = proof.map_err(|doubt| doubt.describe(&before, function));
-    work.validation = Some(proof.clone());
+    result.validation = Some(proof.clone());
     let Err(doubt) = proof else {
         return Ok(Change::Kept);
     };
     if validation == Validation::Check {
-        work.warnings
+        result
+            .warnings
             .push(format!("the validator cannot prove the change: {doubt}"));
         return Ok(Change::Kept);
     }
-    work.is_changed = false;
-    work.remarks.push(messages::not_proved(&doubt));
-    if let Some(effects) = &mut work.effects {
+    result.is_changed = false;
+    result.remarks.push(messages::not_proved(&doubt));
+    if let Some(effects) = &mut result.effects {
         effects.taken_back = Some(format!("the validator cannot prove the change: {doubt}"));
     }
     *function = before;
@@ -570,10 +579,10 @@ mod tests {
             .insert_after("GvnCse", &WRONG)
             .expect("its name is new");
         let original = import(&view).expect("Ori represents it").to_string();
-        let work = run(&view, &options, None, &Silent).expect("the phase runs");
-        assert!(matches!(work.validation, Some(Err(_))), "{work:?}");
-        assert!(work.plan.is_none() && !work.is_changed);
-        let left = work.unchanged.expect("the original is at hand");
+        let result = run(&view, &options, None, &Silent).expect("the phase runs");
+        assert!(matches!(result.validation, Some(Err(_))), "{result:?}");
+        assert!(result.plan.is_none() && !result.is_changed);
+        let left = result.unchanged.expect("the original is at hand");
         assert_eq!(left.to_string(), original);
         let run = run_phases(&view, &options).expect("the phase runs");
         assert_eq!(run.function.to_string(), original);

@@ -107,8 +107,8 @@ extern "C" fn oriel_run_begin(
         Some(earlier) => (earlier.options, None),
         None => own_options(&view, &given, hash),
     };
-    let mut work = match guarded(|| decide(&view, &options, is_left_alone, host)) {
-        Ok(Ok(work)) => work,
+    let mut result = match guarded(|| decide(&view, &options, is_left_alone, host)) {
+        Ok(Ok(result)) => result,
         Ok(Err(PipelineError::Unsupported(reason))) => {
             unsupported.send(&reason.to_string());
             StageResult::default()
@@ -118,29 +118,29 @@ extern "C" fn oriel_run_begin(
             StageResult::default()
         }
     };
-    for text in &work.warnings {
+    for text in &result.warnings {
         warning.send(text);
     }
-    work.remarks.extend(tuned);
-    let for_late_stage = (!is_late).then(|| AtSsa::new(&view, given, options.clone(), work.is_left_alone));
-    let plan = work.plan.map(|plan| {
+    result.remarks.extend(tuned);
+    let for_late_stage = (!is_late).then(|| AtSsa::new(&view, given, options.clone(), result.is_left_alone));
+    let plan = result.plan.map(|plan| {
         let pointers = OrielPlan::of(&plan);
         (plan, pointers)
     });
     Some(Box::new(OrielRun {
         plan,
-        statistics: work.statistics,
-        validation: work.validation,
-        effects: work.effects,
-        remarks: work.remarks,
+        statistics: result.statistics,
+        validation: result.validation,
+        effects: result.effects,
+        remarks: result.remarks,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, &options, host),
         options,
-        directives: work.directives,
+        directives: result.directives,
         hash,
-        unchanged: work.unchanged,
-        intervals: work.intervals,
+        unchanged: result.unchanged,
+        intervals: result.intervals,
         figures: None,
         code_remarks: Vec::new(),
         code: None,

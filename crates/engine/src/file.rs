@@ -13,13 +13,12 @@ use std::{fs, process};
 /// # Errors
 /// The file cannot be written.
 pub fn write_in_one_step(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let is_special = fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
-    match is_special {
-        true => fs::write(path, bytes),
-        false => match write_and_rename(path, bytes) {
-            Err(error) if takes_no_new_file(&error) => fs::write(path, bytes),
-            result => result,
-        },
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, bytes);
+    }
+    match write_and_rename(path, bytes) {
+        Err(error) if takes_no_new_file(&error) => fs::write(path, bytes),
+        result => result,
     }
 }
 

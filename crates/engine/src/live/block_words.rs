@@ -54,6 +54,8 @@ impl Liveness {
 pub(super) struct BlockWords {
     /// The first block of the window.
     base: usize,
+    /// The first block for whose definitions the window is not meant.
+    next_home: usize,
     predecessors: [Blocks; MOST_BLOCKS],
     /// Blocks with predecessors outside of the window.
     entered: Blocks,
@@ -65,6 +67,7 @@ impl Default for BlockWords {
     fn default() -> Self {
         Self {
             base: 0,
+            next_home: 0,
             predecessors: [0; MOST_BLOCKS],
             entered: 0,
             last_read: [SlotIndex::ZERO; MOST_BLOCKS],
@@ -83,29 +86,20 @@ impl BlockWords {
         scan: &Scan,
         result: &mut LiveIntervals,
     ) {
-        let mut next_window = 0;
-        registers.retain(|&register| {
-            let state = scan.registers[register.index()];
-            let definition = state.definition.expect("queued registers are defined");
-            let home = scan.block_of(definition);
-            if home.index() >= next_window {
-                next_window = self.move_window(home, flow);
-            }
-            !self.append(register, home, scan, result)
-        });
+        self.next_home = 0;
+        registers.retain(|&register| !self.append(register, flow, scan, result));
     }
 
     /// Moves the window so that `home` is one of its first [`WINDOW_STEP`] blocks. If one window holds
-    /// the whole function, it begins at block 0. Returns the block from which on another one is needed.
-    fn move_window(&mut self, home: Block, flow: &FlowGraph) -> usize {
+    /// the whole function, it begins at block 0.
+    fn move_window(&mut self, home: Block, flow: &FlowGraph) {
         let blocks = flow.block_count();
-        let next = if blocks <= MOST_BLOCKS {
-            self.base = 0;
-            blocks
+        if blocks <= MOST_BLOCKS {
+            (self.base, self.next_home) = (0, blocks);
         } else {
             self.base = home.index() / WINDOW_STEP * WINDOW_STEP;
-            self.base + WINDOW_STEP
-        };
+            self.next_home = self.base + WINDOW_STEP;
+        }
         self.entered = 0;
         let end = blocks.min(self.base + MOST_BLOCKS);
         for (position, block) in (self.base..end).map(Block::new).enumerate() {
@@ -118,13 +112,18 @@ impl BlockWords {
             }
             self.predecessors[position] = inside;
         }
-        next
+    }
+
+    /// Returns the position of a block in the window; not below [`MOST_BLOCKS`] if it is outside.
+    #[inline]
+    fn position(&self, block: Block) -> usize {
+        block.index().wrapping_sub(self.base)
     }
 
     /// Returns the set of one block, empty if the block is outside of the window.
     #[inline]
     fn only(&self, block: Block) -> Blocks {
-        let position = block.index().wrapping_sub(self.base);
+        let position = self.position(block);
         if position < MOST_BLOCKS { 1 << position } else { 0 }
     }
 
@@ -134,16 +133,15 @@ impl BlockWords {
     fn solve(&mut self, state: RegisterState, defined: Blocks, scan: &Scan) -> Option<Liveness> {
         let (mut live_in, mut live_out): (Blocks, Blocks) = (0, 0);
         for upward in scan.upward_uses_of(state) {
-            let position = upward.block.index().wrapping_sub(self.base);
+            let position = self.position(upward.block);
             *self.last_read.get_mut(position)? = upward.last;
             live_in |= 1 << position;
         }
         for block in scan.live_out_uses_of(state) {
-            let set = self.only(block);
-            if set == 0 {
-                return None;
+            match self.only(block) {
+                0 => return None,
+                set => live_out |= set,
             }
-            live_out |= set;
         }
         live_in |= live_out & !defined;
         let mut pending = live_in;
@@ -161,18 +159,27 @@ impl BlockWords {
         })
     }
 
-    /// Adds the interval of a register that `home` defines. Returns false if it is live outside of
-    /// the window.
-    fn append(&mut self, register: Register, home: Block, scan: &Scan, result: &mut LiveIntervals) -> bool {
-        let starts = &result.indexes.block_starts[self.base..];
+    /// Adds the interval of a register. Returns false if it is live outside of the window.
+    fn append(
+        &mut self,
+        register: Register,
+        flow: &FlowGraph,
+        scan: &Scan,
+        result: &mut LiveIntervals,
+    ) -> bool {
         let state = scan.registers[register.index()];
         let definition = state.definition.expect("queued registers are defined");
+        let home = scan.block_of(definition);
+        if home.index() >= self.next_home {
+            self.move_window(home, flow);
+        }
         let defined = self.only(home);
         debug_assert_ne!(defined, 0, "the window holds the definition");
         let Some(live) = self.solve(state, defined, scan) else {
             return false;
         };
-        let home = home.index() - self.base;
+        let home = self.position(home);
+        let starts = &result.indexes.block_starts[self.base..];
         let end = match live.live_out & defined {
             0 => state.end.expand().unwrap_or(definition.dead_slot()),
             _ => starts[home + 1],

@@ -56,12 +56,12 @@ pub struct Peak {
 
 /// The pressure of one register file over a function.
 #[derive(Clone, Debug, Default)]
-pub struct FilePressure {
+pub struct PressureCurve {
     /// In ascending order; the pressure before the first point is zero.
     points: Vec<PressurePoint>,
 }
 
-impl FilePressure {
+impl PressureCurve {
     /// Returns every position at which the pressure changes, in ascending order.
     pub fn points(&self) -> &[PressurePoint] {
         &self.points
@@ -113,8 +113,8 @@ impl FilePressure {
 /// The pressure of a function's register files.
 #[derive(Clone, Debug, Default)]
 pub struct Pressure {
-    general: FilePressure,
-    predicate: FilePressure,
+    general: PressureCurve,
+    predicate: PressureCurve,
 }
 
 /// Returns the file of a register and the units that it takes there.
@@ -289,12 +289,12 @@ impl Pressure {
                 }
             }
         }
-        let [general, predicate] = points.map(|points| FilePressure { points });
+        let [general, predicate] = points.map(|points| PressureCurve { points });
         Self { general, predicate }
     }
 
     /// Returns the pressure of one file.
-    pub fn file(&self, file: PressureFile) -> &FilePressure {
+    pub fn file(&self, file: PressureFile) -> &PressureCurve {
         match file {
             PressureFile::General => &self.general,
             PressureFile::Predicate => &self.predicate,

@@ -402,20 +402,20 @@ fn signs(table: &mut PatternTable) {
         table.add(name, operation, data_type, words_of(data_type, "r", ftz));
     }
     // The intrinsics `llvm.nvvm.fabs`, to which libdevice's functions come down.
-    for (name, data_type, has_ftz) in [
-        ("ABS_F32", F32, true),
-        ("ABS_F16", F16, true),
-        ("ABS_F16X2", F16x2, true),
-        ("ABS_BF16", Bf16, false),
-        ("ABS_BF16X2", Bf16x2, false),
+    let (none, ftz) = (ModifierFlags::empty(), ModifierFlags::FTZ);
+    for (name, data_type, flags) in [
+        ("ABS_F32", F32, none),
+        ("ABS_F32_FTZ", F32, ftz),
+        ("ABS_F16", F16, none),
+        ("ABS_F16_FTZ", F16, ftz),
+        ("ABS_F16X2", F16x2, none),
+        ("ABS_F16X2_FTZ", F16x2, ftz),
+        ("ABS_BF16", Bf16, none),
+        ("ABS_BF16X2", Bf16x2, none),
     ] {
-        table.add(name, abs, data_type, words_of(data_type, "r", false));
-        if has_ftz {
-            let name = format!("{name}_FTZ");
-            table
-                .add(name, abs, data_type, words_of(data_type, "r", false))
-                .flags(ModifierFlags::FTZ);
-        }
+        table
+            .add(name, abs, data_type, words_of(data_type, "r", false))
+            .flags(flags);
     }
     for (data_type, copysign, test) in [
         (F32, "COPYSIGN_F32RT", "TESTINF_f32r"),
