@@ -135,6 +135,14 @@ unsigned registersOf(const Value *V) {
   return divideCeil(DL.getTypeSizeInBits(V->getType()).getFixedValue(), 32);
 }
 
+/// True if \p V, an operand of an instruction of block \p User in \p L, is computed
+/// before the loop. Most operands are from the same block, for which no loop need be
+/// asked.
+bool isInvariant(const Value &V, const BasicBlock &User, const Loop &L) {
+  const auto *I = dyn_cast<Instruction>(&V);
+  return !I || (I->getParent() != &User && !L.contains(I));
+}
+
 /// A loop that accesses each place so many times has been unrolled by the front end.
 constexpr unsigned ManyAccesses = 8;
 
@@ -147,7 +155,7 @@ const Value *accessedPlace(const Instruction &I, const Loop &L) {
       break;
     Place = GEP->getPointerOperand();
   }
-  return Place && !L.isLoopInvariant(Place) ? Place : nullptr;
+  return Place && !isInvariant(*Place, *I.getParent(), L) ? Place : nullptr;
 }
 
 /// True if \p L accesses its places many times each, at constant offsets. Then LLVM's
@@ -175,7 +183,7 @@ bool takesRegisters(const Loop &L, unsigned Least) {
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block) {
       for (const Value *Operand : I.operand_values())
-        if (isa<Instruction>(Operand) && L.isLoopInvariant(Operand) &&
+        if (isa<Instruction>(Operand) && isInvariant(*Operand, *Block, L) &&
             Seen.insert(Operand).second)
           Count += registersOf(Operand);
       const Value *Place = accessedPlace(I, L);
@@ -227,6 +235,9 @@ public:
     Usage.setPreservesAll();
   }
   bool runOnLoop(Loop *L, LPPassManager &) override {
+    // LLVM's pass does not reduce strength in others.
+    if (!L->isInnermost())
+      return false;
     BasicBlock *Header = L->getHeader();
     // A function may have thousands of loops.
     if (!InFunction)
