@@ -178,7 +178,22 @@ uint32_t CodeExporter::livenessOpcode(const MachineInstr &MI) {
   return DebugOpcode;
 }
 
+/// Reserves memory for the code, so that the arrays of a large function are not
+/// moved while they grow. LLVM counts neither instructions nor operands; the
+/// factors bear nearly all functions of public code, and what stays unused of
+/// large arrays is never touched.
+template <ExportScope Scope> void CodeExporter::reserveCode() {
+  size_t Values = Registers.size();
+  size_t Count = Values + Values / 2;
+  InstructionPointers.reserve(Count);
+  Instructions.reserve(Count);
+  RegisterOperands.reserve(4 * Values);
+  if (Scope == ExportScope::Whole)
+    Operands.reserve(6 * Values);
+}
+
 template <ExportScope Scope> bool CodeExporter::exportCode() {
+  reserveCode<Scope>();
   for (uint32_t Block = 0, E = BlockPointers.size(); Block != E; ++Block) {
     MachineBasicBlock &MBB = *BlockPointers[Block];
     Blocks[Block].first_instruction = Instructions.size();

@@ -65,6 +65,8 @@ protected:
   llvm::SmallVector<llvm::MachineInstr *, 0> InstructionPointers;
 
 private:
+  template <ExportScope Scope> void reserveCode();
+
   /// Values of IsDefined.
   enum : uint8_t { NotDefined = 0, DefinedOnce = 1, DefinedAgain = 3 };
 

@@ -65,6 +65,8 @@ impl SegmentTable {
         if needed > self.slots.len() {
             self.rehash(needed.next_power_of_two().max(MINIMUM_CAPACITY));
         }
+        let missing = blocks.saturating_sub(self.segments.len());
+        make_room(&mut self.segments, missing);
     }
 
     /// Returns the number of blocks in the table.

@@ -105,10 +105,13 @@ impl<'a> Exporter<'a> {
             block_numbers[block] = number.into();
         }
         let mut claimed: BitVec = BitVec::repeat(false, snapshot.instruction_count());
+        let mut made = 0;
         for &block in function.blocks() {
             for instruction in function.instructions(block) {
                 let flags = function.flags(instruction);
-                if !flags.intersects(InstructionFlags::NEW | InstructionFlags::CLONE) {
+                if flags.intersects(InstructionFlags::NEW | InstructionFlags::CLONE) {
+                    made += 1;
+                } else {
                     for origin in function.origins(instruction) {
                         claimed.set(origin.index(), true);
                     }
@@ -116,7 +119,7 @@ impl<'a> Exporter<'a> {
             }
         }
         let mut plan = Plan::default();
-        plan.instructions.reserve(snapshot.instruction_count() + 1);
+        plan.instructions.reserve(snapshot.instruction_count() + made + 1);
         plan.blocks.reserve(function.blocks().len() + 1);
         Self {
             function,
