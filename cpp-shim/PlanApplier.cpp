@@ -301,9 +301,16 @@ static void assignInPlace(MachineOperand &MO, const MachineOperand &New) {
   }
 }
 
+void PlanApplier::noteDefinitions(const MachineInstr &MI) {
+  for (const MachineOperand &MO : MI.all_defs())
+    if (MO.getReg().isVirtual())
+      PerhapsUndefined.push_back(MO.getReg());
+}
+
 void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
   uint32_t First = Plan.instructions[Number].first_operand;
   uint32_t Count = Plan.instructions[Number + 1].first_operand - First;
+  noteDefinitions(MI);
   bool InPlace = Count == MI.getNumOperands();
   for (uint32_t I = 0; InPlace && I != Count; ++I)
     InPlace = isAssignable(MI.getOperand(I), Operands[First + I]);
@@ -368,18 +375,15 @@ void PlanApplier::placeInstructions() {
 //===----------------------------------------------------------------------===//
 
 void PlanApplier::deleteUnused() {
-  SmallVector<Register, 16> Orphans;
   for (size_t I = 0, E = Stays.size(); I != E; ++I) {
     if (Stays[I])
       continue;
     MachineInstr *MI = Input.instructions()[I];
-    for (const MachineOperand &MO : MI->all_defs())
-      if (MO.getReg().isVirtual())
-        Orphans.push_back(MO.getReg());
+    noteDefinitions(*MI);
     MI->eraseFromParent();
   }
   MachineRegisterInfo &MRI = MF.getRegInfo();
-  for (Register Reg : Orphans)
+  for (Register Reg : PerhapsUndefined)
     if (MRI.def_empty(Reg))
       MRI.markUsesInDebugValueAsUndef(Reg);
 }

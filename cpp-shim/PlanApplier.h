@@ -52,6 +52,8 @@ private:
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> droppedBlocks() const;
   llvm::MachineInstr *build(uint32_t Number);
   llvm::MachineInstr *buildNew(uint32_t Number);
+  /// Remembers the registers that \p MI defines before it loses its definitions.
+  void noteDefinitions(const llvm::MachineInstr &MI);
   void replaceOperands(llvm::MachineInstr &MI, uint32_t Number);
   llvm::MachineOperand makeConstant(uint32_t Index) const;
   llvm::MachineOperand makeOperand(const OrielOperand &Operand);
@@ -83,6 +85,9 @@ private:
   llvm::DenseMap<uint32_t, llvm::MachineInstr *> CloneOf;
   /// The input instructions that stay.
   std::vector<bool> Stays;
+  /// Virtual registers that lost a definition: debug values of those without
+  /// another one become undefined.
+  llvm::SmallVector<llvm::Register, 16> PerhapsUndefined;
 };
 
 } // namespace oriel
