@@ -21,7 +21,7 @@ use super::side::{Side, terminator};
 use super::values::{Named, Operator, Value, Values, mask};
 use super::{Doubt, DoubtKind};
 use oriel_arithmetic::TypedOperation;
-use oriel_engine::entity::{Block, EntityRef};
+use oriel_engine::entity::{Block, EntityRef, Symbol};
 use oriel_engine::graph::DominanceFrontier;
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{

@@ -131,7 +131,47 @@ impl Values {
             }
             _ => {}
         }
+        if let Some(narrow) = self.less_of_extended(left, right, signed) {
+            return narrow;
+        }
         self.intern(Operator::Less { signed }, 1, &[left, right])
+    }
+
+    /// Compares values that are extended alike, or one that is extended with a constant, as wide as
+    /// they were before. Among sign-extended numbers both orders stay as they are; zero-extended ones
+    /// are not negative.
+    fn less_of_extended(&mut self, left: Value, right: Value, signed: bool) -> Option<Value> {
+        let width = self.width(left);
+        let (inner, extends_sign) = self.extended(left)?;
+        let narrow = self.width(inner);
+        let other = match self.as_constant(right) {
+            Some(bound) => {
+                let short = self.constant(narrow, bound & mask(narrow));
+                let again = self.resize(width, short, extends_sign);
+                (self.as_constant(again) == Some(bound)).then_some(short)?
+            }
+            None => match self.extended(right)? {
+                (other, kind) if kind == extends_sign && self.width(other) == narrow => other,
+                _ => return None,
+            },
+        };
+        Some(self.less(inner, other, signed && extends_sign))
+    }
+
+    /// Returns what a value of up to 64 bits is extended from, and whether its sign is.
+    fn extended(&mut self, value: Value) -> Option<(Value, bool)> {
+        let width = self.width(value);
+        if width > 64 {
+            return None;
+        }
+        match self.operator(value) {
+            Operator::SignExtension => Some((self.operand(value, 0), true)),
+            Operator::Sum { constant: 0 } => match self.as_sum(value).terms[..] {
+                [(term, 1)] if self.width(term) < width => Some((term, false)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Compares integers.

@@ -114,12 +114,45 @@ fn end_of(function: &Function, block: Block) -> End {
         (Operation::Bra, 2) if targets.iter().all(|&target| only_returns(function, target)) => {
             End::Jump(targets[0])
         }
-        (Operation::Bra, 2) => End::Branch(targets[0], targets[1]),
+        (Operation::Bra, 2) => match meeting_point(function, block, [targets[0], targets[1]]) {
+            Some(target) => End::Jump(target),
+            None => End::Branch(targets[0], targets[1]),
+        },
         _ => {
             targets.shrink_to_fit();
             End::Choice(targets)
         }
     }
+}
+
+/// Returns the target of a branch to which the other one does nothing but jump, if no PHI there tells
+/// the two ways from each other. The condition then makes no difference.
+fn meeting_point(function: &Function, block: Block, targets: [Block; 2]) -> Option<Block> {
+    let [one, other] = targets;
+    [(one, other), (other, one)]
+        .into_iter()
+        .find_map(|(target, detour)| {
+            let meets = only_jumps_to(function, detour, target)
+                && function
+                    .phis(target)
+                    .all(|phi| function.phi_value(phi, block) == function.phi_value(phi, detour));
+            meets.then_some(target)
+        })
+}
+
+/// True if a block does nothing but jump to another one.
+fn only_jumps_to(function: &Function, block: Block, target: Block) -> bool {
+    let mut code = function
+        .instructions(block)
+        .filter(|&instruction| !function.operation(instruction).is_debug());
+    let first = code.next();
+    let is_jump = |instruction| {
+        let sources = function.sources(instruction);
+        function.operation(instruction) == Operation::Bra
+            && sources.len() == 1
+            && sources.get(0).as_block() == Some(target)
+    };
+    first.is_some_and(is_jump) && code.next().is_none()
 }
 
 /// True if a block does nothing but return.

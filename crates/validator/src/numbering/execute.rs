@@ -201,10 +201,11 @@ impl NumberingPass<'_, '_> {
         let results = function.results(instruction);
         let mut rest: SmallVec<[Value; 4]> = SmallVec::new();
         let size = u64::from(bits / 8) * results.len() as u64;
+        let access = self.access(side, instruction);
         for chain in reads.numbers() {
             let version = self.get(self.chain(side, chain));
             let version = match self.settings.is_thorough {
-                true => self.last_write(version, chain, address, size, function.access(instruction)),
+                true => self.last_write(version, chain, address, size, access.as_ref()),
                 false => version,
             };
             rest.push(version);
@@ -343,7 +344,7 @@ impl NumberingPass<'_, '_> {
         }
         let whole = self.values.intern(operator, 0, &operands);
         let size = u64::from(bits / 8) * count as u64;
-        let access = function.access(instruction).copied();
+        let access = self.access(side, instruction);
         if self.settings.is_thorough {
             self.stores.insert(whole, (address, size, access));
         }
@@ -413,6 +414,22 @@ impl NumberingPass<'_, '_> {
         }
     }
 
+    /// Returns the memory operand of an instruction with what means the same in both functions: the
+    /// symbol by number of its name, and the base, whose number is valid within one snapshot only.
+    fn access(&mut self, side: usize, instruction: Instruction) -> Option<MemoryAccess> {
+        let function = self.sides[side].function;
+        let access = function.access(instruction)?;
+        let symbol = access
+            .symbol
+            .map(|symbol| Symbol::from_u32(self.name(function.symbol_name(symbol))));
+        let base = access.base.filter(|_| self.shares_numbers);
+        Some(MemoryAccess {
+            base,
+            symbol,
+            ..*access
+        })
+    }
+
     /// True if two places are known to have no byte in common.
     ///
     /// A known distance decides. Memory operands come second: a base is one address for the whole
@@ -429,10 +446,6 @@ impl NumberingPass<'_, '_> {
         let (Some(left), Some(right)) = (one.2, other.2) else {
             return false;
         };
-        // Numbers of symbols and bases are only valid within one snapshot.
-        if !self.shares_numbers {
-            return false;
-        }
         if left.symbol.is_some() && right.symbol.is_some() && left.symbol != right.symbol {
             return true;
         }

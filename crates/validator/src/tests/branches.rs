@@ -1,0 +1,185 @@
+//! Blocks, branches, loops, and what a branch has decided.
+
+use super::{compare, parse};
+use oriel_ori::{Function, parse_function};
+
+const LOOP: &str = "\
+bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %20:R32 = LD.param::entry.b32 [8]
+    BRA bix1
+bix1:
+    %1:R32 = PHI.b32 0, bix0, %3, bix1
+    %2:R32 = PHI.b32 0, bix0, %4, bix1
+    ST.global.b32 %2, [%10]
+    %3:R32 = IADD.b32 %1, 1
+    %4:R32 = IADD.b32 %2, STEP
+    %5:P = ISETP.lt.s32 %3, %20
+    BRA %5, bix1, bix2
+bix2:
+    RET
+";
+
+#[test]
+fn variables_that_loops_keep_alike_are_found_and_others_told_apart() {
+    let before = parse("ssa", &LOOP.replace("STEP", "1"));
+    // The two counters are equal.
+    let merged = LOOP
+        .replace("ST.global.b32 %2,", "ST.global.b32 %1,")
+        .replace("STEP", "1");
+    assert_eq!(compare(&before, &parse("ssa", &merged)), Ok(()));
+    // They start equal, and only the back edge distinguishes them.
+    let other = LOOP.replace("STEP", "2");
+    assert!(compare(&before, &parse("ssa", &other)).is_err());
+    let wrong = other.replace("ST.global.b32 %2,", "ST.global.b32 %1,");
+    assert!(compare(&parse("ssa", &other), &parse("ssa", &wrong)).is_err());
+}
+
+#[test]
+fn blocks_may_be_merged_and_branches_turned_round() {
+    let before = parse(
+        "ssa",
+        "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.lt.s32 %1, 4
+    BRA %2, bix1, bix2
+bix1:
+    BRA bix3
+bix3:
+    ST.global.b32 1, [%10]
+    BRA bix4
+bix2:
+    ST.global.b32 2, [%10]
+    BRA bix4
+bix4:
+    RET
+",
+    );
+    let after = |comparison: &str, first: u32, second: u32| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.{comparison}.s32 %1, 4
+    BRA %2, bix2, bix1
+bix1:
+    ST.global.b32 {first}, [%10]
+    RET
+bix2:
+    ST.global.b32 {second}, [%10]
+    RET
+"
+            ),
+        )
+    };
+    assert_eq!(compare(&before, &after("ge", 1, 2)), Ok(()));
+    assert!(compare(&before, &after("lt", 1, 2)).is_err());
+    assert!(compare(&before, &after("ge", 2, 1)).is_err());
+    assert!(compare(&before, &after("gt", 1, 2)).is_err());
+}
+
+#[test]
+fn what_a_branch_has_decided_is_known_behind_it_only() {
+    let text = |in_block: &str, behind: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.lt.s32 %1, 4
+    %3:P = ISETP.ge.s32 %1, 4
+    BRA %2, bix1, bix2
+bix1:
+    %4:R32 = SEL.b32 5, 6, {in_block}
+    ST.global.b32 %4, [%10]
+    BRA bix2
+bix2:
+    %5:R32 = SEL.b32 7, 8, {behind}
+    ST.global.b32 %5, [%10+4]
+    RET
+"
+            ),
+        )
+    };
+    let before = text("%3", "%3");
+    let known = |function: &Function| {
+        let text = function.display(oriel_ori::PrintOptions::default()).to_string();
+        parse_function(&text).expect("it was printed")
+    };
+    assert_eq!(compare(&before, &known(&before)), Ok(()));
+    let constant = text("%3", "%3");
+    let mut decided = constant.clone();
+    let block = decided.blocks()[1];
+    let select = decided.first(block).expect("it is there");
+    decided.set_source(select, 0, oriel_ori::Operand::immediate(6).expect("it fits"));
+    assert_eq!(
+        compare(&before, &decided),
+        Ok(()),
+        "the predicate does not hold there"
+    );
+    let mut wrong = constant;
+    let block = wrong.blocks()[2];
+    let select = wrong.first(block).expect("it is there");
+    wrong.set_source(select, 0, oriel_ori::Operand::immediate(8).expect("it fits"));
+    assert!(compare(&before, &wrong).is_err(), "both ways lead there");
+}
+
+#[test]
+fn a_branch_between_two_returns_is_a_return() {
+    let branching = |other_way: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:\n    %1:R64 = LD.param::entry.b64 [0]\n    %2:R32 = LD.global.b32 [%1]\n    \
+                 %3:P = ISETP.eq.b32 %2, 0\n    BRA %3, bix1, fall bix2\nbix1:\n    RET\nbix2:\n{other_way}    RET\n"
+            ),
+        )
+    };
+    let after = parse("ssa", "bix0:\n    RET\n");
+    assert_eq!(compare(&branching(""), &after), Ok(()));
+    assert!(compare(&branching("    ST.global.b32 %2, [%1]\n"), &after).is_err());
+}
+
+/// Returns a function with a branch whose one target does nothing but jump to the other one, which
+/// has another predecessor; `way` is how control leaves the block that branches.
+fn with_an_empty_arm(way: &str, value: &str) -> Function {
+    parse(
+        "ssa",
+        &format!(
+            "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.global.b32 [%10]
+    %2:R32 = LD.global.b32 [%10+4]
+    %3:P = ISETP.ne.s32 %1, 0
+    BRA %3, bix3, bix1
+bix1:
+    ST.global.b32 %1, [%10+8]
+    %4:P = ISETP.ne.s32 %2, 0
+{way}bix3:
+    %5:R32 = PHI.b32 {value}
+    ST.global.b32 %5, [%10+12]
+    RET
+"
+        ),
+    )
+}
+
+#[test]
+fn a_branch_around_nothing_is_no_branch() {
+    let branch = "    BRA %4, bix3, bix2\nbix2:\n    BRA fall bix3\n";
+    let opposite = "    BRA %4, bix2, bix3\nbix2:\n    BRA fall bix3\n";
+    let jump = with_an_empty_arm("    BRA fall bix3\n", "%1, bix0, %2, bix1");
+    for way in [branch, opposite] {
+        let same = with_an_empty_arm(way, "%1, bix0, %2, bix1, %2, bix2");
+        assert_eq!(compare(&same, &jump), Ok(()));
+        assert_eq!(compare(&jump, &same), Ok(()));
+        // The PHI tells the two ways from each other.
+        let other = with_an_empty_arm(way, "%1, bix0, %2, bix1, %1, bix2");
+        assert!(compare(&other, &jump).is_err());
+        assert!(compare(&jump, &other).is_err());
+    }
+}
