@@ -4,13 +4,13 @@ CARGO ?= cargo
 PYTHON ?= python3
 
 .PHONY: run test build test-binaries dist setup lint unit lit identity execute phases docs differential memory mutate python clean help
-.PHONY: install uninstall deb install-test threads compare soak soak-short
+.PHONY: install uninstall deb install-test threads compare soak soak-short random-c random-c-short
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short python install-test    the parts of make test"
-	@echo "make soak      thousands of modules with every check on"
+	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short random-c-short python install-test    the parts of make test"
+	@echo "make soak      thousands of modules with every check on; make random-c: hundreds of random C programs"
 	@echo "make threads   eight threads that compile, with ThreadSanitizer; make compare: llc and Oriel judged by ptxas"
 	@echo "make install   builds and installs below PREFIX (/usr/local), with DESTDIR in front; make uninstall removes it"
 	@echo "make deb       builds and makes a Debian package in build/"
@@ -21,7 +21,7 @@ run: setup build
 # One compilation alone leaves a processor idle at its end: what compiles goes first, two at a time.
 test: setup
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-binaries dist
-	@$(MAKE) --no-print-directory lint unit lit identity execute phases docs differential mutate memory soak-short python install-test
+	@$(MAKE) --no-print-directory lint unit lit identity execute phases docs differential mutate memory soak-short random-c-short python install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -124,6 +124,13 @@ soak: build
 
 soak-short:
 	$(PYTHON) scripts/soak.py --examples none --generated 120
+
+# Random C programs as kernels compute what they compute on the host; RANDOM_C= has the script's arguments.
+random-c: build
+	$(PYTHON) scripts/check_random_c.py $(RANDOM_C)
+
+random-c-short:
+	$(PYTHON) scripts/check_random_c.py --programs 30
 
 clean:
 	$(CARGO) clean

@@ -50,6 +50,11 @@ if ! command -v chromium chromium-browser google-chrome >/dev/null; then
     echo "Without chromium the test of the report's page is left out."
 fi
 
+if ! command -v csmith >/dev/null; then
+  { [[ "$(id -u)" == 0 ]] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq csmith >/dev/null; } 2>/dev/null ||
+    echo "Without csmith the test of random C programs is left out."
+fi
+
 if ! python3 -c 'import jsonschema' 2>/dev/null; then
   python3 -m pip install --quiet jsonschema 2>/dev/null ||
     echo "Without the Python package jsonschema the test of the report's schema is left out."
