@@ -7,7 +7,8 @@ Csmith (Debian: csmith) writes programs without undefined behaviour whose result
 for the host, and for NVPTX as a kernel of one thread: at a random level, with calls inlined or not. Three results must agree: the host's, that of the
 machine function as LLVM lowers it, and that of each form of it behind phases, which `oriel differential` makes and the validator compares.
 
-A program that differs is kept in FOLDER with the commands that show it. Programs that run too long on the host are left out, and counted.
+A program that differs is kept in FOLDER with the command that shows it. Programs that run too long, on the host or in the interpreter, are left
+out, and counted.
 """
 
 import argparse
@@ -136,7 +137,7 @@ def checked(seed, save):
         options = of_kernel(kernel, choice, folder)
         commands = (
             [common.tool(), "exec", *options, "--dump", folder / "dump"],
-            [common.tool(), "differential", *options, "--random", "2", "--seed", str(seed), "--jobs", "1"],
+            [common.tool(), "differential", *options, "--random", "2", "--seed", str(seed), "--jobs", "1", "--save", save / str(seed)],
         )
         for command in commands:
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
@@ -151,7 +152,7 @@ def checked(seed, save):
                 kept.mkdir(parents=True, exist_ok=True)
                 for path in folder.iterdir():
                     if path.is_file():
-                        path.rename(kept / path.name)
+                        shutil.copy(path, kept)
                 shown = " ".join(str(word).replace(name, str(kept)) for word in command)
                 (kept / "README").write_text(f"{shown}\n\n{problem}\n")
                 return f"{kept}: {problem.splitlines()[-1][:200]}"
