@@ -180,8 +180,8 @@ uint32_t CodeExporter::livenessOpcode(const MachineInstr &MI) {
 
 /// Reserves memory for the code, so that the arrays of a large function are not
 /// moved while they grow. LLVM counts neither instructions nor operands; the
-/// factors bear nearly all functions of public code, and what stays unused of
-/// large arrays is never touched.
+/// factors suffice for nearly all functions of public code, and the unused part of
+/// a large array is never touched.
 template <ExportScope Scope> void CodeExporter::reserveCode() {
   size_t Values = Registers.size();
   size_t Count = Values + Values / 2;

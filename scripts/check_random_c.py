@@ -26,6 +26,8 @@ LEVELS = ("1", "2", "3")
 SMS = (70, 80, 90, 120)
 # Csmith's choices. Not among them: pointers to members of packed structs, which a GPU cannot access.
 SHAPES = ("bitfields", "unions", "volatiles", "jumps", "inline-function", "longlong", "arrays")
+# For both targets: signed overflow wraps, and unions and casts may read another type.
+FLAGS = ("-w", "-fwrapv", "-fno-strict-aliasing")
 SECONDS_ON_HOST = 2
 STEPS = 3_000_000
 
@@ -107,7 +109,7 @@ def of_host(source, folder):
     """The hash that the program has on the host, or None if that takes too long."""
     program = folder / "host"
     # An optimised program may end although it would run for ever.
-    common.run([common.llvm_bin() / "clang", "-w", "-O0", "-fwrapv", "-fno-strict-aliasing", f"-I{folder}", source, "-o", program])
+    common.run([common.llvm_bin() / "clang", "-O0", *FLAGS, f"-I{folder}", source, "-o", program])
     try:
         return int(subprocess.run([program], capture_output=True, check=True, timeout=SECONDS_ON_HOST).stdout)
     except subprocess.TimeoutExpired:
@@ -119,7 +121,7 @@ def of_kernel(source, choice, folder):
     level, sm = choice.choice(LEVELS), choice.choice(SMS)
     bitcode = folder / "kernel.bc"
     target = ["--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}", "-Xclang", "-target-feature", "-Xclang", "+ptx87", "-ffreestanding", "-nogpulib"]
-    flags = [f"-O{choice.choice(LEVELS)}", *choice.choice(([], ["-fno-inline"])), "-w", "-fwrapv", "-fno-strict-aliasing"]
+    flags = [f"-O{choice.choice(LEVELS)}", *choice.choice(([], ["-fno-inline"])), *FLAGS]
     common.run([common.llvm_bin() / "clang", *target, *flags, f"-I{folder}", "-emit-llvm", "-c", source, "-o", bitcode])
     (folder / "launch.toml").write_text(LAUNCH)
     return [bitcode, "--sm", str(sm), "-O", level, "--launch", folder / "launch.toml", "--steps", str(STEPS)]

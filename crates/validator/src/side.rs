@@ -131,40 +131,39 @@ fn meeting_point(function: &Function, block: Block, targets: [Block; 2]) -> Opti
     let [one, other] = targets;
     [(one, other), (other, one)]
         .into_iter()
-        .find_map(|(target, detour)| {
-            let meets = only_jumps_to(function, detour, target)
+        .find(|&(target, detour)| {
+            only_jumps_to(function, detour, target)
                 && function
                     .phis(target)
-                    .all(|phi| function.phi_value(phi, block) == function.phi_value(phi, detour));
-            meets.then_some(target)
+                    .all(|phi| function.phi_value(phi, block) == function.phi_value(phi, detour))
         })
+        .map(|(target, _)| target)
 }
 
 /// True if a block does nothing but jump to another one.
 fn only_jumps_to(function: &Function, block: Block, target: Block) -> bool {
-    let mut code = function
-        .instructions(block)
-        .filter(|&instruction| !function.operation(instruction).is_debug());
-    let first = code.next();
-    let is_jump = |instruction| {
+    only_instruction(function, block).is_some_and(|instruction| {
         let sources = function.sources(instruction);
         function.operation(instruction) == Operation::Bra
             && sources.len() == 1
             && sources.get(0).as_block() == Some(target)
-    };
-    first.is_some_and(is_jump) && code.next().is_none()
+    })
 }
 
 /// True if a block does nothing but return.
 fn only_returns(function: &Function, block: Block) -> bool {
+    only_instruction(function, block).is_some_and(|instruction| {
+        function.operation(instruction) == Operation::Ret && function.sources(instruction).is_empty()
+    })
+}
+
+/// Returns the instruction of a block that has just one, debug instructions aside.
+fn only_instruction(function: &Function, block: Block) -> Option<Instruction> {
     let mut code = function
         .instructions(block)
         .filter(|&instruction| !function.operation(instruction).is_debug());
-    let first = code.next();
-    let is_return = |instruction| {
-        function.operation(instruction) == Operation::Ret && function.sources(instruction).is_empty()
-    };
-    first.is_some_and(is_return) && code.next().is_none()
+    let first = code.next()?;
+    code.next().is_none().then_some(first)
 }
 
 /// Returns the terminator of a block.
