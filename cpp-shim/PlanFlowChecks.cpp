@@ -14,12 +14,14 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/MC/MCInstrDesc.h"
 #include <numeric>
+#include <utility>
 
 using namespace llvm;
 using namespace oriel;
@@ -192,10 +194,8 @@ bool PlanFlowChecks::checkDefinitions() {
   uint32_t RegisterCount = Snapshot.register_count + Plan.new_register_count;
   bool IsSsa = Snapshot.function.flags & ORIEL_FUNCTION_SSA;
 
-  // Block positions by register: where it is defined, where it is live in, and
-  // the blocks from which a PHI takes it.
-  using Place = std::pair<uint32_t, uint32_t>;
-  // In SSA form no register is defined in a second block.
+  // Where a register is defined, and where it is live in. In SSA form none is
+  // defined in a second block.
   std::vector<uint32_t> FirstDefinedIn(RegisterCount, NotPlanned);
   DenseSet<Place> DefinedAgain;
   auto IsDefined = [&](uint32_t Register, uint32_t At) {
@@ -206,6 +206,7 @@ bool PlanFlowChecks::checkDefinitions() {
   auto NeedsSearch = [&](uint32_t Register, uint32_t At) {
     return At == 0 || FirstDefinedIn[Register] != 0;
   };
+  // The places where a PHI takes a register are at the end of a block.
   std::vector<Place> LiveIn, LiveOut;
   // The last block that reads or defines a register: only what comes first
   // there tells whether it is live in.
@@ -255,36 +256,79 @@ bool PlanFlowChecks::checkDefinitions() {
   for (auto [Register, At] : LiveOut)
     if (!IsDefined(Register, At) && NeedsSearch(Register, At))
       LiveIn.push_back({Register, At});
-
-  // The searches for one register share what they have visited.
-  std::vector<uint32_t> FirstUse(RegisterCount + 1, 0);
   for (auto [Register, At] : LiveIn)
-    ++FirstUse[Register + 1];
-  std::partial_sum(FirstUse.begin(), FirstUse.end(), FirstUse.begin());
-  std::vector<uint32_t> Uses(LiveIn.size()), Next(FirstUse);
-  for (auto [Register, At] : LiveIn)
-    Uses[Next[Register]++] = At;
-  std::vector<uint32_t> VisitedFor(Plan.block_count, NotPlanned);
-  std::vector<uint32_t> Pending;
-  for (uint32_t Register = 0; Register != RegisterCount; ++Register) {
-    Pending.assign(Uses.begin() + FirstUse[Register],
-                   Uses.begin() + FirstUse[Register + 1]);
-    if (!Pending.empty() && FirstDefinedIn[Register] == NotPlanned)
+    if (FirstDefinedIn[Register] == NotPlanned)
       return fail("register " + Twine(Register) +
                   " is used, but nothing defines it");
-    while (!Pending.empty()) {
-      uint32_t B = Pending.back();
-      Pending.pop_back();
-      if (VisitedFor[B] == Register)
-        continue;
-      VisitedFor[B] = Register;
+  std::vector<Place> Defined(DefinedAgain.begin(), DefinedAgain.end());
+  for (uint32_t Register = 0; Register != RegisterCount; ++Register)
+    if (FirstDefinedIn[Register] != NotPlanned)
+      Defined.push_back({Register, FirstDefinedIn[Register]});
+  return checkReached(LiveIn, Defined);
+}
+
+std::vector<uint32_t> PlanFlowChecks::sortByBatch(std::vector<Place> &Places,
+                                                  uint32_t BatchCount) {
+  std::vector<uint32_t> First(BatchCount + 1, 0);
+  for (auto [Register, At] : Places)
+    ++First[Register / 64 + 1];
+  std::partial_sum(First.begin(), First.end(), First.begin());
+  std::vector<uint32_t> Next(First);
+  std::vector<Place> Sorted(Places.size());
+  for (Place P : Places)
+    Sorted[Next[P.first / 64]++] = P;
+  Places = std::move(Sorted);
+  return First;
+}
+
+bool PlanFlowChecks::checkReached(std::vector<Place> &LiveIn,
+                                  std::vector<Place> &Defined) {
+  // Registers are searched 64 at a time, with a bit of a word for each: those
+  // that are defined near each other mostly live in the same blocks.
+  struct BlockWords {
+    /// Defined, live in, and live in but not yet followed to the predecessors.
+    uint64_t Defined = 0, LiveIn = 0, Pending = 0;
+  };
+  std::vector<BlockWords> Words(Plan.block_count);
+  std::vector<uint32_t> Touched, Work;
+  uint32_t BatchCount =
+      (Snapshot.register_count + Plan.new_register_count + 63) / 64;
+  std::vector<uint32_t> FirstLiveIn = sortByBatch(LiveIn, BatchCount);
+  std::vector<uint32_t> FirstDefined = sortByBatch(Defined, BatchCount);
+  auto Reach = [&](uint32_t B, uint64_t Registers) {
+    BlockWords &Block = Words[B];
+    Registers &= ~Block.LiveIn;
+    if (!Registers)
+      return;
+    if (!Block.Pending)
+      Work.push_back(B);
+    Block.LiveIn |= Registers;
+    Block.Pending |= Registers;
+    Touched.push_back(B);
+  };
+  for (uint32_t Batch = 0; Batch != BatchCount; ++Batch) {
+    if (FirstLiveIn[Batch] == FirstLiveIn[Batch + 1])
+      continue;
+    for (uint32_t I = FirstDefined[Batch]; I != FirstDefined[Batch + 1]; ++I) {
+      auto [Register, At] = Defined[I];
+      Words[At].Defined |= uint64_t(1) << Register % 64;
+      Touched.push_back(At);
+    }
+    for (uint32_t I = FirstLiveIn[Batch]; I != FirstLiveIn[Batch + 1]; ++I)
+      Reach(LiveIn[I].second, uint64_t(1) << LiveIn[I].first % 64);
+    while (!Work.empty()) {
+      uint32_t B = Work.back();
+      Work.pop_back();
+      uint64_t Registers = std::exchange(Words[B].Pending, 0);
       if (B == 0)
-        return fail("register " + Twine(Register) +
+        return fail("register " + Twine(Batch * 64 + countr_zero(Registers)) +
                     " is used where it may not be defined yet");
       for (uint32_t Predecessor : predecessorsOf(B))
-        if (!IsDefined(Register, Predecessor))
-          Pending.push_back(Predecessor);
+        Reach(Predecessor, Registers & ~Words[Predecessor].Defined);
     }
+    for (uint32_t B : Touched)
+      Words[B] = {};
+    Touched.clear();
   }
   return true;
 }

@@ -9,6 +9,8 @@
 #define ORIEL_PLANFLOWCHECKS_H
 
 #include "PlanReader.h"
+#include <utility>
+#include <vector>
 
 namespace oriel {
 
@@ -26,6 +28,9 @@ public:
   }
 
 private:
+  /// A register, and a block by its position.
+  using Place = std::pair<uint32_t, uint32_t>;
+
   bool checkControlFlow();
   bool checkBlockShape(uint32_t Position);
   bool checkBlockExits(uint32_t Position, bool EndsInBarrier,
@@ -43,6 +48,13 @@ private:
   /// Checks that each use is reached by a definition on every path, and that SSA
   /// form has one of a register.
   bool checkDefinitions();
+  /// Checks that no register is live into the entry block. \p LiveIn has places
+  /// where one is live in, \p Defined all where one is defined; both get sorted.
+  bool checkReached(std::vector<Place> &LiveIn, std::vector<Place> &Defined);
+  /// Sorts places by the batch of their register, 64 registers each. Returns where
+  /// the places of each batch begin.
+  static std::vector<uint32_t> sortByBatch(std::vector<Place> &Places,
+                                           uint32_t BatchCount);
 
   /// The positions of the predecessors of all blocks, and for each block by
   /// position where its own begin.
