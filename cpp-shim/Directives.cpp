@@ -62,6 +62,7 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
     return true;
   SmallSetVector<const Function *, 8> Reached;
   Reached.insert(&Kernel);
+  bool CallsByAddress = false;
   for (size_t Next = 0; Next != Reached.size(); ++Next)
     for (const Instruction &I : instructions(*Reached[Next])) {
       const auto *Call = dyn_cast<CallBase>(&I);
@@ -77,7 +78,7 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
         if (Called->isIntrinsic() && Called->getName().contains(Name))
           return true;
         Reached.insert(Called);
-      } else {
+      } else if (!std::exchange(CallsByAddress, true)) {
         // Any function whose address is known may be called.
         for (const Function &F : M)
           if (F.hasAddressTaken())

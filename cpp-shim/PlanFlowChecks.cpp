@@ -12,6 +12,7 @@
 
 #include "PlanFlowChecks.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
@@ -93,37 +94,39 @@ bool PlanFlowChecks::checkBlockExits(uint32_t At, bool EndsInBarrier,
 }
 
 bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
-  // Control never passes a trap or a call that does not return, but only LLVM
-  // knows these: they may end a block if they did so before.
-  auto LastOf = [&](uint32_t First, uint32_t Last, auto OpcodeOf) {
-    while (First != Last && isDebugOpcode(OpcodeOf(Last - 1)))
-      --Last;
-    return First == Last ? NotPlanned : Last - 1;
+  uint32_t First = Plan.blocks[At].first_instruction,
+           End = Plan.blocks[At + 1].first_instruction;
+  auto SourceOf = [&](uint32_t I) {
+    const OrielPlanInstruction &Planned = Plan.instructions[I];
+    return Planned.action == ORIEL_ACTION_NEW ? NotPlanned : Planned.source - 1;
   };
-  uint32_t Last = LastOf(Plan.blocks[At].first_instruction,
-                         Plan.blocks[At + 1].first_instruction,
-                         [&](uint32_t I) { return descriptor(I).getOpcode(); });
-  uint32_t Source = NotPlanned;
-  uint32_t Block = Plan.blocks[At].block;
-  if (Last != NotPlanned) {
-    if (Plan.instructions[Last].action == ORIEL_ACTION_NEW)
-      return false;
-    Source = Plan.instructions[Last].source - 1;
+  uint32_t Source = NotPlanned, Block = Plan.blocks[At].block;
+  for (uint32_t I = End; I != First && Source == NotPlanned; --I)
+    Source = SourceOf(I - 1);
+  if (Source != NotPlanned)
     Block = llvm::upper_bound(ArrayRef(Snapshot.blocks, Snapshot.block_count),
                               Source,
                               [](uint32_t I, const OrielBlock &B) {
                                 return I < B.first_instruction;
                               }) -
             Snapshot.blocks - 1;
-  }
   if (Block >= Snapshot.block_count)
     return false;
   const OrielBlock *Old = Snapshot.blocks + Block;
-  return Old[0].first_successor == Old[1].first_successor &&
-         Source == LastOf(Old[0].first_instruction, Old[1].first_instruction,
-                          [&](uint32_t I) {
-                            return Input.instructions()[I]->getOpcode();
-                          });
+  if (Old[0].first_successor != Old[1].first_successor)
+    return false;
+  // What may stop control, such as a trap or a call that does not return, has to
+  // stay: only LLVM knows whether it does. Where nothing may, the end of the
+  // block is not reached unless the program is undefined.
+  for (uint32_t I = Old[1].first_instruction; I != Old[0].first_instruction;
+       --I) {
+    const MachineInstr &MI = *Input.instructions()[I - 1];
+    if (MI.isTerminator() || MI.isCall() || MI.isInlineAsm() ||
+        MI.hasUnmodeledSideEffects())
+      return any_of(seq(First, End),
+                    [&](uint32_t J) { return SourceOf(J) == I - 1; });
+  }
+  return true;
 }
 
 void PlanFlowChecks::findPredecessors() {

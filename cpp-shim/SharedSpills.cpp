@@ -27,6 +27,15 @@ using namespace oriel;
 /// NVPTX' address space of shared memory.
 static constexpr unsigned SharedSpace = 3;
 
+/// True if \p Variable is dynamic shared memory, which begins where the static
+/// memory ends. Some compilers define such an array with no elements.
+static bool isDynamicShared(const GlobalVariable &Variable) {
+  const DataLayout &Layout = Variable.getParent()->getDataLayout();
+  return Variable.getAddressSpace() == SharedSpace &&
+         (Variable.isDeclaration() ||
+          Layout.getTypeAllocSize(Variable.getValueType()).isZero());
+}
+
 /// True if \p F, or an initialiser that it may load from, has the address of
 /// \p Variable.
 static bool mayUse(const Function &F, const GlobalVariable &Variable) {
@@ -58,8 +67,7 @@ static StringRef obstacleIn(StringRef Text, const Function &F) {
   if (Text.contains("smem_size"))
     return "its inline assembly reads the size of shared memory";
   for (const GlobalVariable &Variable : F.getParent()->globals())
-    if (Variable.getAddressSpace() == SharedSpace && Variable.isDeclaration() &&
-        Text.contains(Variable.getName()))
+    if (isDynamicShared(Variable) && Text.contains(Variable.getName()))
       return "its inline assembly names dynamic shared memory";
   return "";
 }
@@ -71,8 +79,7 @@ static StringRef obstacleTo(const MachineFunction &MF) {
   if (StringRef(F.getParent()->getModuleInlineAsm()).contains(".shared"))
     return "the assembly of its module declares shared memory";
   for (const GlobalVariable &Variable : F.getParent()->globals())
-    if (Variable.getAddressSpace() == SharedSpace && Variable.isDeclaration() &&
-        mayUse(F, Variable))
+    if (isDynamicShared(Variable) && mayUse(F, Variable))
       return "it uses dynamic shared memory";
   // The driver reserves what the host asks for such an argument.
   for (const Argument &A : F.args())

@@ -50,6 +50,7 @@
 target triple = "nvptx64-nvidia-cuda"
 
 @dynamic = external addrspace(3) global [0 x i32]
+@defined_dynamic = internal addrspace(3) global [0 x i32] poison
 
 define ptx_kernel void @k(ptr addrspace(1) %p) "nvvm.maxntid"="256" {
   %v = load volatile i32, ptr addrspace(1) %p
@@ -70,6 +71,18 @@ define ptx_kernel void @any_block(ptr addrspace(1) %p) {
 define ptx_kernel void @dynamic_shared(i32 %i) "nvvm.maxntid"="256" {
   %at = getelementptr i32, ptr addrspace(3) @dynamic, i32 %i
   store volatile i32 1, ptr addrspace(3) %at
+  ret void
+}
+
+; An array without elements is dynamic, too, if it is defined.
+define ptx_kernel void @defined_dynamic_shared(i32 %i) "nvvm.maxntid"="256" {
+  %at = getelementptr i32, ptr addrspace(3) @defined_dynamic, i32 %i
+  store volatile i32 1, ptr addrspace(3) %at
+  ret void
+}
+
+define ptx_kernel void @defined_name() "nvvm.maxntid"="256" {
+  call void asm sideeffect "st.shared.u32 [defined_dynamic], 1;", ""()
   ret void
 }
 

@@ -6,6 +6,9 @@
 
 use thiserror::Error;
 
+/// The bytes of a reference to a texture, surface or sampler.
+const REFERENCE_BYTES: u64 = 8;
+
 /// The space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableSpace {
@@ -172,11 +175,17 @@ fn parse_name(text: &str) -> Result<(String, Option<u64>), String> {
     Ok((name.to_owned(), Some(count)))
 }
 
+/// Returns the bytes of an element of a parameter or variable. References to textures and surfaces are
+/// opaque; what reads one cannot be executed.
+fn element_size(words: &[&str]) -> Option<u64> {
+    let is_reference = |word: &&str| matches!(*word, ".texref" | ".surfref" | ".samplerref");
+    let opaque = words.iter().any(is_reference).then_some(REFERENCE_BYTES);
+    opaque.or_else(|| words.iter().find_map(|word| type_size(word)))
+}
+
 fn parse_parameter(line: &str) -> Result<Parameter, String> {
     let words: Vec<&str> = line.trim_end_matches([',', ')']).split_whitespace().collect();
-    let element = words
-        .iter()
-        .find_map(|word| type_size(word))
+    let element = element_size(&words)
         .ok_or_else(|| format!("a parameter without a type: `{line}`"))?;
     let is_pointer = words.contains(&".ptr");
     let given = words
@@ -206,9 +215,7 @@ fn parse_variable(line: &str) -> Result<Variable, String> {
         ".shared" => Some(VariableSpace::Shared),
         _ => None,
     });
-    let element = words
-        .iter()
-        .find_map(|word| type_size(word))
+    let element = element_size(&words)
         .ok_or_else(|| format!("a variable without a type: `{line}`"))?;
     let alignment = words
         .iter()

@@ -12,6 +12,9 @@ pub(super) const fn signed(value: u64, bits: u32) -> i64 {
 /// The most definitions followed for the known bits of a value.
 const KNOWN_BITS_DEPTH: u32 = 4;
 
+/// The first compute capability, times ten, with the instruction `shf`.
+const FIRST_WITH_FUNNEL_SHIFTS: u32 = 32;
+
 /// A function in the view of rules.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'a> {
@@ -22,6 +25,11 @@ impl<'a> Matcher<'a> {
     /// Returns a source.
     pub fn source(&self, instruction: Instruction, number: usize) -> Operand {
         self.function.source(instruction, number)
+    }
+
+    /// True if the GPU has funnel shifts.
+    pub fn has_funnel_shifts(&self) -> bool {
+        self.function.info.sm >= FIRST_WITH_FUNNEL_SHIFTS
     }
 
     /// Returns the first two sources.

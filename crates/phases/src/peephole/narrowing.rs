@@ -129,6 +129,7 @@ impl Tree<'_> {
             )
         };
         match (low, high, amount) {
+            (Some(_), Some(_), 1..32) if !matcher.has_funnel_shifts() => None,
             (Some(low), Some(high), 1..32) => {
                 let funnel = variant(Operation::Shf, DataType::B32, Variant::Right);
                 self.add(Node::new(

@@ -259,6 +259,9 @@ fn extract_field(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
 }
 
 fn make_funnel(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
+    if !matcher.has_funnel_shifts() {
+        return None;
+    }
     let mut orders = matcher.either_order(root).into_iter();
     orders.find_map(|[high, low]| {
         let (left, amount) = shift_by(matcher, high, Operation::Shl)?;
