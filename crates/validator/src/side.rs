@@ -4,13 +4,22 @@ use super::values::Named;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::OperandKind;
-use oriel_ori::{Function, Instruction, Operation, Special};
+use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation, Special};
 use smallvec::SmallVec;
+
+/// The most registers of a block that is compared with another one, so that comparing takes linear time.
+const MOST_RESULTS: usize = 32;
+
+/// What an instruction does besides what its operation tells.
+const EFFECTS: InstructionFlags = InstructionFlags::ASM_SIDE_EFFECTS
+    .union(InstructionFlags::ASM_READS)
+    .union(InstructionFlags::ASM_WRITES)
+    .union(InstructionFlags::ASM_CONVERGENT);
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Control continues in one block, or in one of two that only return.
+    /// Control continues in one block, or in one of two that do the same and leave the function.
     Jump(Block),
     /// To the first block if the terminator's predicate holds, else to the second.
     Branch(Block, Block),
@@ -111,9 +120,7 @@ fn end_of(function: &Function, block: Block) -> End {
         (_, 0) => End::Leave,
         (Operation::Bra, 1) => End::Jump(targets[0]),
         (Operation::Bra, 2) if targets[0] == targets[1] => End::Jump(targets[0]),
-        (Operation::Bra, 2) if targets.iter().all(|&target| only_returns(function, target)) => {
-            End::Jump(targets[0])
-        }
+        (Operation::Bra, 2) if leave_alike(function, targets[0], targets[1]) => End::Jump(targets[0]),
         (Operation::Bra, 2) => match meeting_point(function, block, [targets[0], targets[1]]) {
             Some(target) => End::Jump(target),
             None => End::Branch(targets[0], targets[1]),
@@ -150,18 +157,78 @@ fn only_jumps_to(function: &Function, block: Block, target: Block) -> bool {
     })
 }
 
-/// True if a block does nothing but return.
-fn only_returns(function: &Function, block: Block) -> bool {
-    only_instruction(function, block).is_some_and(|instruction| {
-        function.operation(instruction) == Operation::Ret && function.sources(instruction).is_empty()
-    })
+/// True if two blocks return and do the same before that. Nothing else reads what they define.
+fn leave_alike(function: &Function, one: Block, other: Block) -> bool {
+    let returns = |block| {
+        let last = function.terminator(block);
+        last.is_some_and(|last| function.operation(last) == Operation::Ret)
+    };
+    if !returns(one) || !returns(other) {
+        return false;
+    }
+    let mut results = SmallVec::new();
+    let (mut ours, mut theirs) = (code_of(function, one), code_of(function, other));
+    loop {
+        match (ours.next(), theirs.next()) {
+            (None, None) => return true,
+            (Some(one), Some(other)) if are_alike(function, one, other, &mut results) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The registers that two blocks define in the same places.
+type Results = SmallVec<[(Operand, Operand); 8]>;
+
+/// True if two instructions do the same with the same operands, where `results` are the same. Adds
+/// what they define.
+fn are_alike(function: &Function, one: Instruction, other: Instruction, results: &mut Results) -> bool {
+    let kind_of = |instruction| {
+        (
+            function.operation(instruction),
+            function.data_type(instruction),
+            function.source_type(instruction),
+            function.modifiers(instruction),
+            function.flags(instruction).intersection(EFFECTS),
+            function.access(instruction),
+        )
+    };
+    let opcode_of = |instruction| {
+        let opcode = function.machine_opcode(instruction);
+        opcode.map(|opcode| &opcode.name)
+    };
+    let file_of = |result: &Operand| {
+        let register = result.as_register();
+        register.map(|register| (function.register(register).file, function.register(register).bits))
+    };
+    let is_same = |(one, other): (Operand, Operand)| {
+        let pair = results.iter().rev().find(|pair| pair.0 == one || pair.1 == other);
+        pair.map_or(one == other, |&pair| pair == (one, other))
+    };
+    let sources = [one, other].map(|instruction| function.sources(instruction));
+    let defined = [one, other].map(|instruction| function.results(instruction));
+    let is_alike = kind_of(one) == kind_of(other)
+        && opcode_of(one) == opcode_of(other)
+        && sources[0].len() == sources[1].len()
+        && sources[0].iter().zip(sources[1].iter()).all(is_same)
+        && defined[0]
+            .iter()
+            .map(|result| file_of(&result))
+            .eq(defined[1].iter().map(|result| file_of(&result)));
+    results.extend(defined[0].iter().zip(defined[1].iter()));
+    is_alike && results.len() <= MOST_RESULTS
+}
+
+/// Returns the instructions of a block, debug instructions aside.
+fn code_of(function: &Function, block: Block) -> impl Iterator<Item = Instruction> + '_ {
+    function
+        .instructions(block)
+        .filter(|&instruction| !function.operation(instruction).is_debug())
 }
 
 /// Returns the instruction of a block that has just one, debug instructions aside.
 fn only_instruction(function: &Function, block: Block) -> Option<Instruction> {
-    let mut code = function
-        .instructions(block)
-        .filter(|&instruction| !function.operation(instruction).is_debug());
+    let mut code = code_of(function, block);
     let first = code.next()?;
     code.next().is_none().then_some(first)
 }

@@ -183,3 +183,41 @@ fn a_branch_around_nothing_is_no_branch() {
         assert!(compare(&jump, &other).is_err());
     }
 }
+
+#[test]
+fn two_ways_to_leave_that_do_the_same_are_one() {
+    let code = |first: &str, second: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.lt.s32 %1, 4
+    BRA %2, bix1, bix2
+bix1:
+    {first}
+    RET
+bix2:
+    {second}
+    RET
+"
+            ),
+        )
+    };
+    let merged = |body: &str| {
+        let head = "bix0:\n    %10:R64 = LD.param::entry.b64 [0]\n    %1:R32 = LD.param::entry.b32 [8]\n";
+        parse("ssa", &format!("{head}    {body}\n    RET\n"))
+    };
+    let [one, other] =
+        ["%3", "%4"].map(|sum| format!("{sum}:R32 = IADD.b32 %1, 5\n    ST.global.b32 {sum}, [%10]"));
+    assert_eq!(compare(&code(&one, &other), &merged(&one)), Ok(()));
+    let different = other.replace("%1, 5", "%1, 6");
+    assert!(compare(&code(&one, &different), &merged(&one)).is_err());
+    let elsewhere = other.replace("[%10]", "[%10+4]");
+    assert!(compare(&code(&one, &elsewhere), &merged(&one)).is_err());
+    let unlike = other.replace("ST.global.b32 %4", "ST.global.b32 %1");
+    assert!(compare(&code(&one, &unlike), &merged(&one)).is_err());
+    let longer = format!("{other}\n    ST.global.b32 0, [%10]");
+    assert!(compare(&code(&one, &longer), &merged(&one)).is_err());
+}
