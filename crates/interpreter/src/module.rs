@@ -185,8 +185,7 @@ fn element_size(words: &[&str]) -> Option<u64> {
 
 fn parse_parameter(line: &str) -> Result<Parameter, String> {
     let words: Vec<&str> = line.trim_end_matches([',', ')']).split_whitespace().collect();
-    let element = element_size(&words)
-        .ok_or_else(|| format!("a parameter without a type: `{line}`"))?;
+    let element = element_size(&words).ok_or_else(|| format!("a parameter without a type: `{line}`"))?;
     let is_pointer = words.contains(&".ptr");
     let given = words
         .iter()
@@ -215,8 +214,7 @@ fn parse_variable(line: &str) -> Result<Variable, String> {
         ".shared" => Some(VariableSpace::Shared),
         _ => None,
     });
-    let element = element_size(&words)
-        .ok_or_else(|| format!("a variable without a type: `{line}`"))?;
+    let element = element_size(&words).ok_or_else(|| format!("a variable without a type: `{line}`"))?;
     let alignment = words
         .iter()
         .position(|word| *word == ".align")

@@ -38,27 +38,31 @@ pub struct CompileArguments {
 /// Runs the command.
 pub fn run(arguments: &CompileArguments) -> Result<(), String> {
     options::set_all_on_command_line(&arguments.oriel)?;
-    let mut compiler = compiler(arguments.sm.as_deref(), arguments.optimization_level);
-    if let Some(version) = arguments.ptx {
-        compiler = compiler.ptx_version(version);
-    }
+    let compiler = compiler(
+        arguments.sm.as_deref(),
+        arguments.ptx,
+        arguments.optimization_level,
+    );
     let ptx = arguments.file.with_module(|module| compiler.emit(module))?;
     write_output(&arguments.output, &ptx)
 }
 
-/// Returns a compiler for a compute capability, such as 80 or 90a, or for LLVM's default, at a
-/// level from 0 to 3.
-pub fn compiler(sm: Option<&str>, level: u8) -> Compiler {
-    let compiler = Compiler::new().optimization_level(match level {
+/// Returns a compiler for a compute capability, such as 80 or 90a, and a version of PTX times ten, or for
+/// LLVM's defaults, at a level from 0 to 3.
+pub fn compiler(sm: Option<&str>, ptx: Option<u32>, level: u8) -> Compiler {
+    let mut compiler = Compiler::new().optimization_level(match level {
         0 => OptimizationLevel::None,
         1 => OptimizationLevel::Less,
         2 => OptimizationLevel::Default,
         _ => OptimizationLevel::Aggressive,
     });
-    match sm {
-        None => compiler,
-        Some(sm) => compiler.sm(sm),
+    if let Some(sm) = sm {
+        compiler = compiler.sm(sm);
     }
+    if let Some(version) = ptx {
+        compiler = compiler.ptx_version(version);
+    }
+    compiler
 }
 
 /// Returns the process's options with those of `flags`, written as in ORIEL_FLAGS, on top.

@@ -87,6 +87,10 @@ pub struct DifferentialArguments {
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 
+    /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]
+    #[arg(long, value_name = "VERSION")]
+    ptx: Option<u32>,
+
     /// Optimisation level of code generation
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
@@ -127,6 +131,7 @@ impl DifferentialArguments {
     fn code_generation(&self, sm: &str) -> CodeGeneration {
         CodeGeneration {
             sm: Some(sm.to_owned()),
+            ptx: self.ptx,
             level: self.optimization_level,
         }
     }

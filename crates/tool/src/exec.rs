@@ -68,6 +68,10 @@ pub struct ExecArguments {
     #[arg(long, value_name = "SM")]
     sm: Option<String>,
 
+    /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]
+    #[arg(long, value_name = "VERSION")]
+    ptx: Option<u32>,
+
     /// Optimisation level of code generation; the functions are not exported at 0
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     optimization_level: u8,
@@ -206,6 +210,7 @@ fn run_interpreter(arguments: &ExecArguments) -> Result<(), String> {
     }
     let code_generation = CodeGeneration {
         sm: arguments.sm.clone(),
+        ptx: arguments.ptx,
         level: arguments.optimization_level,
     };
     let input = Input::load(&arguments.files, arguments.module.as_deref(), &code_generation)?;

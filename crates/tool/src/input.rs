@@ -24,6 +24,8 @@ pub struct Input {
 pub struct CodeGeneration {
     /// Compute capability; none: LLVM's.
     pub sm: Option<String>,
+    /// Version of PTX times ten; none: LLVM's for the compute capability.
+    pub ptx: Option<u32>,
     /// Optimisation level.
     pub level: u8,
 }
@@ -48,6 +50,9 @@ impl Input {
                 "{}: one file of LLVM IR is run at a time",
                 path.display()
             ));
+        }
+        if how.ptx.is_some() {
+            return Err("--ptx takes LLVM IR".to_owned());
         }
         let (mut functions, mut snapshots) = (Vec::new(), Vec::new());
         for path in files {
@@ -90,7 +95,7 @@ fn compile(file: &Path, how: &CodeGeneration) -> Result<Input, String> {
     use crate::compile::{analyzing, compiler};
     use crate::source::Source;
 
-    let compiler = compiler(how.sm.as_deref(), how.level).options(analyzing()?);
+    let compiler = compiler(how.sm.as_deref(), how.ptx, how.level).options(analyzing()?);
     let source = Source::from(file);
     let (ptx, snapshots) = oriel::capture_snapshots(|| source.with_module(|module| compiler.emit(module)));
     let ptx = String::from_utf8(ptx?).map_err(|error| error.to_string())?;

@@ -99,7 +99,7 @@ fn time_with_llvm(modules: &[&PathBuf], arguments: &BenchArguments) -> Result<()
     use crate::source::Source;
     let flags = format!("-oriel=analyze -oriel-bench={}", arguments.repetitions);
     oriel::options::set_all_on_command_line(&flags)?;
-    let compiler = compiler(arguments.sm.as_deref(), 2);
+    let compiler = compiler(arguments.sm.as_deref(), None, 2);
     // The shim prints the totals when the process ends.
     modules.iter().try_for_each(|path| {
         Source::from(path.as_path()).with_module(|module| compiler.emit(module).map(drop))

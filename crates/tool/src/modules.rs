@@ -31,7 +31,7 @@ impl ModuleOptions {
         let sm = self.sm.as_deref();
         #[cfg(not(feature = "llvm"))]
         let sm = None;
-        compile_module(&module.into(), sm).map(|compiled| compiled.snapshots)
+        compile_module(&module.into(), sm, None).map(|compiled| compiled.snapshots)
     }
 }
 
@@ -43,12 +43,13 @@ pub struct CompiledModule {
     pub ptx: Option<Vec<u8>>,
 }
 
-/// Compiles a module for a compute capability, such as 80 or 90a, or for LLVM's default.
+/// Compiles a module for a compute capability, such as 80 or 90a, and a version of PTX times ten, or for
+/// LLVM's defaults.
 ///
 /// # Errors
 /// If it cannot be compiled.
 #[cfg(feature = "llvm")]
-pub fn compile_module(module: &Source, sm: Option<&str>) -> Result<CompiledModule, String> {
+pub fn compile_module(module: &Source, sm: Option<&str>, ptx: Option<u32>) -> Result<CompiledModule, String> {
     use crate::compile::{analyzing, compiler};
 
     let options = analyzing()?;
@@ -57,7 +58,7 @@ pub fn compile_module(module: &Source, sm: Option<&str>) -> Result<CompiledModul
     {
         return run_machine_ir(path, options, sm);
     }
-    let compiler = compiler(sm, 2).options(options);
+    let compiler = compiler(sm, ptx, 2).options(options);
     let compile = || module.with_module(|module| compiler.emit(module));
     let (ptx, snapshots) = oriel::capture_snapshots(compile);
     let ptx = Some(ptx?);
@@ -89,6 +90,7 @@ fn run_machine_ir(path: &Path, options: Options, sm: Option<&str>) -> Result<Com
 pub fn compile_with_phases(
     module: &Source,
     sm: Option<&str>,
+    ptx: Option<u32>,
     profile: Profile,
 ) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
     let options = Options {
@@ -97,7 +99,7 @@ pub fn compile_with_phases(
         phase_effects: true,
         ..Options::clone(&*oriel::options::process_options()?)
     };
-    let compiler = crate::compile::compiler(sm, 2).options(options);
+    let compiler = crate::compile::compiler(sm, ptx, 2).options(options);
     let compilation = module.with_module(|module| compiler.compile(module))?;
     Ok((compilation.functions, compilation.ptx))
 }
@@ -107,6 +109,7 @@ pub fn compile_with_phases(
 pub fn compile_with_phases(
     module: &Source,
     _: Option<&str>,
+    _: Option<u32>,
     _: Profile,
 ) -> Result<(Vec<CompiledFunction>, Vec<u8>), String> {
     Err(format!("{module}: this oriel is built without LLVM"))
@@ -114,6 +117,6 @@ pub fn compile_with_phases(
 
 /// Reports that this build has no LLVM.
 #[cfg(not(feature = "llvm"))]
-pub fn compile_module(module: &Source, _: Option<&str>) -> Result<CompiledModule, String> {
+pub fn compile_module(module: &Source, _: Option<&str>, _: Option<u32>) -> Result<CompiledModule, String> {
     Err(format!("{module}: this oriel is built without LLVM"))
 }

@@ -31,6 +31,10 @@ pub struct ReportArguments {
     #[arg(long, value_name = "SM", value_delimiter = ',')]
     sm: Vec<String>,
 
+    /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]
+    #[arg(long, value_name = "VERSION")]
+    ptx: Option<u32>,
+
     /// Print one JSON object a function: docs/report.schema.json
     #[arg(long)]
     json: bool,
@@ -76,6 +80,7 @@ impl ReportArguments {
     fn wanted(&self) -> Wanted {
         Wanted {
             sm: self.sm.clone(),
+            ptx: self.ptx,
             profile: self.profile,
             ptxas: self.ptxas.then(Ptxas::of_environment),
         }

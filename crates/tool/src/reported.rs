@@ -24,6 +24,8 @@ use std::rc::Rc;
 pub struct Wanted {
     /// Compute capabilities, such as 80 or 90a; empty for LLVM's default.
     pub sm: Vec<String>,
+    /// The version of PTX times ten; none for LLVM's of the compute capability.
+    pub ptx: Option<u32>,
     /// The profile of the phases to run, if any.
     pub profile: Option<Profile>,
     /// Compile with this ptxas and add its figures.
@@ -44,6 +46,9 @@ impl Wanted {
             if self.profile.is_some() && !source.is_ir() {
                 return Err(format!("{source}: --profile takes LLVM IR"));
             }
+            if self.ptx.is_some() && !source.is_ir() {
+                return Err(format!("{source}: --ptx takes LLVM IR"));
+            }
             if let Source::File(path) = source
                 && !is_module(path)
             {
@@ -62,7 +67,7 @@ impl Wanted {
     }
 
     fn compile(&self, source: &Source, sm: Option<&str>) -> Result<ReportInput, String> {
-        let compiled = compile_module(source, sm)?;
+        let compiled = compile_module(source, sm, self.ptx)?;
         let measure = |ptx: Option<&[u8]>| match (ptx, &self.ptxas) {
             (Some(ptx), Some(ptxas)) => ptxas
                 .measure(ptx)
@@ -72,7 +77,7 @@ impl Wanted {
         let mut ptxas = measure(compiled.ptx.as_deref())?;
         let (mut optimized, mut llvm_ptxas) = (None, ByFunction::new());
         if let Some(profile) = self.profile {
-            let (functions, ptx) = compile_with_phases(source, sm, profile)?;
+            let (functions, ptx) = compile_with_phases(source, sm, self.ptx, profile)?;
             llvm_ptxas = std::mem::replace(&mut ptxas, measure(Some(&ptx))?);
             optimized = Some(functions);
         }

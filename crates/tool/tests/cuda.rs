@@ -695,7 +695,7 @@ fn command_line_refuses_what_it_would_ignore() {
     );
     assert_eq!(
         refused(&["before.ptx", "after.ptx", "--sm", "80"]),
-        "oriel: --oriel and --sm go with LLVM IR, which is compiled\n"
+        "oriel: --oriel, --sm and --ptx go with LLVM IR, which is compiled\n"
     );
     assert_eq!(
         refused(&["before.ptx"]),

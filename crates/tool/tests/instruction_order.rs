@@ -33,7 +33,7 @@ fn compile(options: &Options) -> Compiled {
     let mut content = Vec::new();
     oriel_generate::llvm_ir(options, &mut content).unwrap();
     let name = format!("{}-{}", options.shape, options.seed);
-    let compiled = compile_module(&Source::Memory { name, content }, Some("80")).unwrap();
+    let compiled = compile_module(&Source::Memory { name, content }, Some("80"), None).unwrap();
     let ptx = String::from_utf8(compiled.ptx.unwrap()).unwrap();
     let description = oriel_generate::launch_description(options, options.seed);
     Compiled {

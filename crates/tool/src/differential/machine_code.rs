@@ -106,6 +106,7 @@ fn compile_into(
     );
     let output = Command::new(program)
         .args(["compile", "--sm", work.how.sm.as_deref().unwrap_or("80")])
+        .args(work.how.ptx.map(|version| format!("--ptx={version}")))
         .arg(format!("-O{}", arguments.optimization_level))
         .arg(file)
         .args(["-o", "/dev/null", "--oriel", &flags])

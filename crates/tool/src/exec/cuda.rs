@@ -107,8 +107,8 @@ fn modules(arguments: &ExecArguments, device: ComputeCapability) -> Result<[CStr
     let is_ptx = |path: &Path| path.extension().is_some_and(|it| it == "ptx");
     match arguments.files.as_slice() {
         [before, after] if is_ptx(before) && is_ptx(after) => {
-            if !arguments.oriel.is_empty() || arguments.sm.is_some() {
-                return Err("--oriel and --sm go with LLVM IR, which is compiled".to_owned());
+            if !arguments.oriel.is_empty() || arguments.sm.is_some() || arguments.ptx.is_some() {
+                return Err("--oriel, --sm and --ptx go with LLVM IR, which is compiled".to_owned());
             }
             Ok([read_ptx(before)?, read_ptx(after)?])
         }
@@ -149,6 +149,7 @@ fn compile(
         .arg(format!("-O{}", arguments.optimization_level))
         .arg("--sm")
         .arg(arguments.sm.clone().unwrap_or_else(|| device.sm().to_string()))
+        .args(arguments.ptx.map(|version| format!("--ptx={version}")))
         .arg("--oriel")
         .arg(options);
     if is_alone {

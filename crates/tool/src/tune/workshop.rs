@@ -102,10 +102,7 @@ impl Workshop {
         is_for_functions: bool,
         jobs: usize,
     ) -> Result<Self, String> {
-        let mut compiler = compiler(sm, level);
-        if let Some(version) = ptx_version {
-            compiler = compiler.ptx_version(version);
-        }
+        let compiler = compiler(sm, ptx_version, level);
         if is_for_functions {
             // Later compilations have no option but the file of functions.
             let default = Options::default().strength_reduction();
