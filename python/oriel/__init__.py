@@ -57,18 +57,18 @@ def _target(sm: Sm | None) -> str | None:
 
 
 def report(source: Source, sm: Sm | list[Sm] | None = None, *, profile: Literal["ptxas", "max"] | None = None,
-           llvm_flags: str = "", ptxas: bool | str | os.PathLike[str] = False,
+           ptx_version: int | None = None, llvm_flags: str = "", ptxas: bool | str | os.PathLike[str] = False,
            name: str | None = None) -> Report:
     """Reports on the functions of a module, as `oriel report` does.
 
     `sm` is one compute capability or several, by default LLVM's. The report describes LLVM's code
     or, with a profile, the code after Oriel's phases. With `ptxas`, the PTX is compiled by ptxas,
-    or by the program of that path, and the report includes its figures. `llvm_flags` are as in
-    `compile`. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
+    or by the program of that path, and the report includes its figures. `ptx_version` and `llvm_flags`
+    are as in `compile`. Snapshots (`.oriel`) and machine IR (`.mir`) have to be files.
     """
     targets = sm if isinstance(sm, list) else [sm]
     wanted = [target for target in map(_target, targets) if target is not None]
-    return Report(_oriel.report(*_input(source, name), wanted, profile, llvm_flags, ptxas))
+    return Report(_oriel.report(*_input(source, name), wanted, ptx_version, profile, llvm_flags, ptxas))
 
 
 def compile(source: Source, sm: Sm | None = None, *, profile: Literal["ptxas", "max"] | None = None,

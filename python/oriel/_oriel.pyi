@@ -29,6 +29,7 @@ def report(
     name: str | os.PathLike[str],
     content: bytes | None,
     sm: list[str],
+    ptx_version: int | None,
     profile: str | None,
     llvm_flags: str,
     ptxas: bool | str | os.PathLike[str],

@@ -131,11 +131,13 @@ impl Functions {
 
 /// Compiles a source for a report, as `oriel report` does. Returns the functions.
 #[pyfunction(name = "report")]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
 fn report_on(
     py: Python<'_>,
     name: PathBuf,
     content: Option<Vec<u8>>,
     sm: Vec<String>,
+    ptx_version: Option<u32>,
     profile: Option<String>,
     llvm_flags: String,
     ptxas: PtxasArgument,
@@ -143,7 +145,12 @@ fn report_on(
     let ptxas = ptxas.program();
     let collect = || {
         let profile = profile.as_deref().map(report::profile).transpose()?;
-        let wanted = Wanted { sm, profile, ptxas };
+        let wanted = Wanted {
+            sm,
+            ptx: ptx_version,
+            profile,
+            ptxas,
+        };
         let mut inputs = Vec::new();
         wanted.for_each(&[source(name, content)], |input| {
             inputs.push(input);
@@ -174,10 +181,7 @@ fn compile_source(
     let compile = || {
         let mut options = compile::options_with(&flags)?;
         options.phase_effects = true;
-        let mut compiler = compile::compiler(sm.as_deref(), level).options(options);
-        if let Some(version) = ptx_version {
-            compiler = compiler.ptx_version(version);
-        }
+        let mut compiler = compile::compiler(sm.as_deref(), ptx_version, level).options(options);
         if fp_fusion {
             compiler = compiler.fp_fusion();
         }

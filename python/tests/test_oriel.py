@@ -147,6 +147,7 @@ def test_tuning_is_the_tools(kernel_file):
     (lambda: oriel.compile("\n", flags="-oriel=fast"), "-oriel: "),
     (lambda: oriel.compile("\n", level=4), "level 4 is not in 0 to 3"),
     (lambda: oriel.compile("target triple = \"x86_64-linux\"\n"), "<string>: its target is x86_64-linux, not nvptx64"),
+    (lambda: oriel.report("nothing.mir", ptx_version=86), "nothing.mir: --ptx takes LLVM IR"),
     (lambda: oriel.report("\n", sm=999), "<string>: LLVM 22"),
     (lambda: oriel.report("\n", profile="best"), "'best'"),
     (lambda: oriel.tune("\n", 80), "<string>: there is no kernel to tune"),
