@@ -15,7 +15,7 @@
 ; RUN: %oriel generate --language mir-ssa --seed 1 -o %t.mir
 ; RUN: not %oriel report --ptx 90 %t.mir 2>&1 | FileCheck %s --check-prefix=WRONG
 ; RUN: echo 'kernel "k" sm_80 ssa {' > %t.ori
-; RUN: not %oriel exec --ptx 90 %t.ori 2>&1 | FileCheck %s --check-prefix=WRONG
+; RUN: not %oriel exec --ptx 90 --blind 1 %t.ori 2>&1 | FileCheck %s --check-prefix=WRONG
 ; WRONG: --ptx takes LLVM IR
 
 target triple = "nvptx64-nvidia-cuda"

@@ -1,6 +1,6 @@
 //! The search space: single settings, and variants that combine several.
 
-use oriel::options::{Options, StrengthReduction};
+use oriel::options::{Options, RolledLoops, StrengthReduction};
 use oriel::phases::registry::Registry;
 use oriel::snapshot::abi::Stage;
 use serde::Serialize;
@@ -156,6 +156,14 @@ pub fn settings(base: &Options, sm: u32, random_orders: u32) -> Vec<Setting> {
     settings
 }
 
+/// True if options tell ptxas what to do.
+fn has_directive(options: &Options) -> bool {
+    options.max_registers.is_some()
+        || options.rolled_loops != RolledLoops::None
+        || options.spills_to_shared
+        || options.min_blocks.is_some()
+}
+
 /// Returns the other choices of loops in which LLVM reduces the strength of operations.
 pub fn strength_reductions(base: &Options) -> impl Iterator<Item = Setting> {
     let present = base.strength_reduction();
@@ -256,7 +264,7 @@ impl Variant {
         }
         let (known_disabled, known_enabled) = (disabled.len(), enabled.len());
         let mut rolled: Vec<String> = Vec::new();
-        let has_directive = self.settings.iter().any(Setting::is_directive);
+        let has_directive = has_directive(base) || self.settings.iter().any(Setting::is_directive);
         for setting in &self.settings {
             let word = match setting {
                 // Directives need Oriel, if not its phases.
@@ -423,6 +431,12 @@ mod tests {
             "-oriel-phases=none -oriel-maxnreg=32"
         );
         assert_eq!(flags(&[Setting::Off]), "-oriel=off");
+        let limited = Options {
+            max_registers: Some(32),
+            ..Options::default()
+        };
+        let off = Variant::default().with(&Setting::Off);
+        assert_eq!(off.oriel_flags(&limited), "-oriel-phases=none");
         assert_eq!(
             limits(30).collect::<Vec<_>>(),
             [24, 28, 20, 26, 22, 29, 27, 25, 23, 21]
