@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 
 import common
-from judge import most_warps
+from judge import most_warps, warps
 from measure_registers import DATA, KEYS, RESULTS, RULES
 
 MODEL = common.ROOT / "crates" / "report" / "src" / "estimate" / "model.txt"
@@ -66,8 +66,9 @@ COUNTS = np.arange(4, LIMIT + 1)
 SIMILAR, MORE_OF_EACH = 0.12, 0.3
 # From and up to which need the estimate is a usual count, and how far from the need it may be: a factor, and so many registers.
 CHOSEN, CHOSEN_WITHIN, CHOSEN_MORE = (4, 120), 1.5, 2
-# An estimate that is not close costs 1, and each `unit` that it is off costs this much more, up to so many units.
-WEIGHT_OF_DISTANCE, MOST_DISTANCE = 0.3, 8
+# An estimate that is not close costs 1, and each `unit` that it is off costs this much more, up to so many units. One with which other
+# warps fit on a multiprocessor costs more, too.
+WEIGHT_OF_DISTANCE, MOST_DISTANCE, WEIGHT_OF_WARPS = 0.3, 8, 0.4
 # Bytes of spill stores and loads for each register that is missing, roughly.
 SPILLED_BYTES_OF_REGISTER = 16
 # Floor and share of what counts as close.
@@ -213,7 +214,8 @@ class UsualCounts:
             distance = np.log(counts / need[place]) / spread[place]
             share = self.weights[table.warps[rows[place]]][is_near] / (counts * (1 + distance * distance) ** 1.5)
             off = np.abs(counts[:, None] - counts[None, :]) / unit(counts)[None, :]
-            cost = (off > 1) + WEIGHT_OF_DISTANCE * np.minimum(off, MOST_DISTANCE)
+            fit = np.array([warps(count, table.sm[rows[place]]) for count in COUNTS[is_near]])
+            cost = (off > 1) + WEIGHT_OF_DISTANCE * np.minimum(off, MOST_DISTANCE) + WEIGHT_OF_WARPS * (fit[:, None] != fit[None, :])
             chosen[place] = counts[(cost @ share).argmin()]
         return np.where(table.is_debug[rows], need, chosen)
 

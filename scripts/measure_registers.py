@@ -5,11 +5,12 @@
                                  [--maxnreg N] [--without-debug] FILE.bc ...
 
 Files are LLVM IR or bitcode of one project, the family. Of each, up to --most-kernels kernels are taken, in the order of a hash of their
-names. With debug information the PTX tells ptxas to compile for a debugger; with --without-debug that mark is taken out first, as Triton
-does. With --maxnreg, kernels get the limit N, up to which ptxas uses registers freely: that says more of what a kernel needs than the
-step of occupancy at which it stops otherwise. Kernels get a checksum of file and kernel in place of their name; a line of the same
-family, checksum, SM and N is replaced. What llc or ptxas refuses is named and left out. So, without a word, are kernels that spill
-although they may have more registers than ptxas gives them, since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
+names. Those of Triton are compiled with the options that Triton gives to its own LLVM. With debug information the PTX tells ptxas to
+compile for a debugger; with --without-debug that mark is taken out first, as Triton does. With --maxnreg, kernels get the limit N, up to
+which ptxas uses registers freely: that says more of what a kernel needs than the step of occupancy at which it stops otherwise. Kernels
+get a checksum of file and kernel in place of their name; a line of the same family, checksum, SM and N is replaced. What llc or ptxas
+refuses is named and left out. So, without a word, are kernels that spill although they may have more registers than ptxas gives them,
+since that says nothing of what they need. Then fit: scripts/calibrate_estimate.py.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 import common
 import examples
 import ptxas
+from judge import AS_IN_TRITON
 
 DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.
@@ -64,13 +66,20 @@ def with_limit(source, limit, folder):
 
 def measure(source, stem, sm, arguments, assembler, folder):
     """Lines for the kernels of a file."""
-    ptx = Path(folder) / "out.ptx"
-    common.run(examples.llc_command(source, ptx, sm, "3"))
+    ptx, inputs = Path(folder) / "out.ptx", [source]
+    command = examples.llc_command(source, ptx, sm, "3")
+    if arguments.front_end == "Triton":
+        # LLVM's options change the code, so the features are those of what llc made with them.
+        snapshots = Path(tempfile.mkdtemp(dir=folder))
+        command[1:1] = [*AS_IN_TRITON, f"-load={common.plugin()}", "-oriel=analyze", f"-oriel-snapshot={snapshots}"]
+    common.run(command)
+    if arguments.front_end == "Triton":
+        inputs = sorted(snapshots.glob("*.late.oriel"))
     if arguments.without_debug:
         ptx.write_text(ptxas.without_debug(ptx.read_text()))
     machine = ptxas.assemble(assembler, ptx, Path(folder) / "out.cubin", sm)
     options = ["--without-debug"] if arguments.without_debug else []
-    said = common.run([common.tool(), "features", *options, "--sm", sm, source]).stdout
+    said = common.run([common.tool(), "features", *options, "--sm", sm, *inputs]).stdout
     lines = []
     for kernel in map(json.loads, said.splitlines()):
         if kernel["function"] not in machine:
@@ -101,7 +110,8 @@ def main():
         parser.error("ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
     with DATA.open() as file:
         reader = csv.DictReader(file)
-        rows = {key_of(row): row for row in reader}
+        # Of two lines of one kernel, that of the later rules is kept.
+        rows = {key_of(row): row for row in sorted(reader, key=lambda row: int(row["rules"]))}
         columns = reader.fieldnames
     with tempfile.TemporaryDirectory() as folder:
         for source in map(Path.resolve, map(Path, arguments.files)):
@@ -113,7 +123,7 @@ def main():
                         rows[key_of(line)] = line
                 except RuntimeError as problem:
                     print(f"{source} for sm_{sm} is left out: {str(problem).splitlines()[0]}", file=sys.stderr)
-    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], row["sm"], row["debug"], row["limit_added"]))
+    lines = sorted(rows.values(), key=lambda row: (row["family"], row["kernel"], int(row["sm"]), row["debug"], row["limit_added"]))
     with DATA.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()

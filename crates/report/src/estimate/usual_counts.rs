@@ -5,7 +5,7 @@
 //! compared with similar ones, was measured by the warps of a multiprocessor, which decide where the steps
 //! are. `scripts/calibrate_estimate.py` fits that.
 
-use crate::occupancy::SmLimits;
+use crate::occupancy::{SmLimits, Usage};
 
 /// The first count that has a weight.
 const FIRST: usize = 4;
@@ -22,6 +22,12 @@ const MORE: f64 = 2.0;
 /// units.
 const WEIGHT_OF_DISTANCE: f64 = 0.3;
 const MOST_DISTANCE: f64 = 8.0;
+
+/// An estimate with which other warps fit on a multiprocessor costs this much more.
+const WEIGHT_OF_WARPS: f64 = 0.4;
+
+/// The threads of a block, for the warps that fit.
+const THREADS: u32 = 128;
 
 /// How often ptxas gives kernels each count, compared with similar counts.
 #[derive(Clone, Debug)]
@@ -41,22 +47,29 @@ impl UsualCounts<'_> {
         let end = (FIRST + weights.len()) as f64 - 1.0;
         let low = ((needed / WITHIN).floor() - MORE).max(FIRST as f64);
         let high = ((needed * WITHIN).ceil() + MORE).min(end);
-        let shares: Vec<(f64, f64)> = (low as usize..=high as usize)
+        let limits = SmLimits::of(sm);
+        let shares: Vec<(f64, f64, u32)> = (low as usize..=high as usize)
             .map(|count| {
+                let warps = limits.map_or(0, |limits| warps_that_fit(limits, count as u32));
                 let (weight, count) = (weights[count - FIRST], count as f64);
                 let distance = (count / needed).ln() / spread;
-                (count, weight / (count * (1.0 + distance * distance).powf(1.5)))
+                let share = weight / (count * (1.0 + distance * distance).powf(1.5));
+                (count, share, warps)
             })
             .collect();
-        let cost = |estimate: f64| -> f64 {
-            let costs = shares.iter().map(|&(count, share)| {
+        let cost = |estimate: f64, estimated_warps: u32| -> f64 {
+            let costs = shares.iter().map(|&(count, share, warps)| {
                 let off = (estimate - count).abs() / unit(count);
                 let is_not_close = if off > 1.0 { 1.0 } else { 0.0 };
-                share * (is_not_close + WEIGHT_OF_DISTANCE * off.min(MOST_DISTANCE))
+                let has_other_warps = if estimated_warps == warps { 0.0 } else { 1.0 };
+                let distance = WEIGHT_OF_DISTANCE * off.min(MOST_DISTANCE);
+                share * (is_not_close + distance + WEIGHT_OF_WARPS * has_other_warps)
             });
             costs.sum()
         };
-        let costs = shares.iter().map(|&(count, _)| (count, cost(count)));
+        let costs = shares
+            .iter()
+            .map(|&(count, _, warps)| (count, cost(count, warps)));
         let least = costs.min_by(|(_, a), (_, b)| a.total_cmp(b));
         least.map_or(even(needed), |(count, _)| count)
     }
@@ -68,6 +81,16 @@ impl UsualCounts<'_> {
             _ => self.weights[2],
         }
     }
+}
+
+/// Returns the warps that fit on a multiprocessor by their registers.
+fn warps_that_fit(limits: &SmLimits, registers_per_thread: u32) -> u32 {
+    let usage = Usage {
+        threads_per_block: THREADS,
+        registers_per_thread,
+        shared_bytes_per_block: 0,
+    };
+    limits.occupancy(usage).warps_per_sm
 }
 
 /// Returns how far off an estimate may be to count as close.
@@ -104,6 +127,17 @@ mod tests {
         assert_eq!(counts.likely(86, 70.0, 0.1), counts.likely(80, 70.0, 0.1));
         // No step is there on other multiprocessors.
         assert!((37.0..40.0).contains(&counts.likely(80, 38.3, 0.1)));
+    }
+
+    #[test]
+    fn an_estimate_stays_on_its_side_of_a_step_of_occupancy() {
+        let plain = with_one(0);
+        let counts = UsualCounts {
+            weights: [&plain, &plain, &plain],
+        };
+        // 40 warps fit with 48 registers, and fewer with 49. Of the last multiprocessor nothing is known.
+        assert_eq!(counts.likely(80, 49.0, 0.1), 49.0);
+        assert_eq!(counts.likely(999, 49.0, 0.1), 48.0);
     }
 
     #[test]
