@@ -26,7 +26,7 @@ fn compile(options: &Options) -> Result<Vec<Function>, Box<dyn Error>> {
     let mut content = Vec::new();
     oriel_generate::llvm_ir(options, &mut content)?;
     let name = format!("{}-{}", options.shape, options.seed);
-    let compiled = compile_module(&Source::Memory { name, content }, Some("90"))?;
+    let compiled = compile_module(&Source::Memory { name, content }, Some("90"), None)?;
     let snapshots = compiled.snapshots.iter();
     Ok(snapshots
         .map(|snapshot| from_machine(&snapshot.view()))
