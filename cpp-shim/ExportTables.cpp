@@ -79,8 +79,8 @@ OrielString SnapshotTables::addString(StringRef Text) {
   return Result;
 }
 
-/// Reads up to three comma-separated numbers from a function attribute; missing
-/// ones are zero, or one after a given number.
+/// Reads up to three comma-separated numbers, in the notations that LLVM reads,
+/// from a function attribute; missing ones are zero, or one after a given number.
 static void readDimensions(const Function &F, StringRef Attribute,
                            uint32_t Dimensions[3]) {
   StringRef Text = F.getFnAttribute(Attribute).getValueAsString();
@@ -88,7 +88,7 @@ static void readDimensions(const Function &F, StringRef Attribute,
     return;
   for (unsigned I = 0; I != 3; ++I) {
     auto [Head, Tail] = Text.split(',');
-    if (Head.trim().getAsInteger(10, Dimensions[I]))
+    if (Head.trim().getAsInteger(0, Dimensions[I]))
       Dimensions[I] = 1;
     Text = Tail;
   }

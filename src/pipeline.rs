@@ -20,7 +20,7 @@ use crate::phases::{Manager, PhaseOptions, PhaseResult, Remark, StageEffects, St
 use crate::plan::Plan;
 use crate::report::wants_min_blocks;
 use crate::snapshot::Snapshot;
-use crate::snapshot::abi::Stage;
+use crate::snapshot::abi::{FunctionFlags, Stage};
 use crate::validate::{Subject, Validator};
 use directives::obstacle_to_shared_spills;
 use serde::Serialize;
@@ -313,6 +313,11 @@ fn phases_without_obstacle<'a>(
 ) -> (Cow<'a, [&'static Phase]>, Option<Remark>) {
     if phases.is_empty() {
         return (Cow::Borrowed(phases), None);
+    }
+    // Machine IR that somebody else made may be in another form than LLVM's own at this stage.
+    let info = &function.info;
+    if info.stage == Stage::Ssa && !info.flags.contains(FunctionFlags::SSA) {
+        return (Cow::Borrowed(&[]), Some(messages::several_definitions()));
     }
     // Phases may read such a register more often than LLVM's function does.
     if let Some(register) = undefined_value_read(function) {

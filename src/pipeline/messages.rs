@@ -33,6 +33,17 @@ pub(super) fn undefined_value(register: Register) -> Remark {
     remark(RemarkKind::Missed, "profile", "UndefinedValue", message)
 }
 
+/// Returns the remark on a function that is not in SSA form at the stage where others are.
+pub(super) fn several_definitions() -> Remark {
+    let message = "the function stays as it is: a register has several definitions, which phases do not expect before PHIs are eliminated";
+    remark(
+        RemarkKind::Missed,
+        "profile",
+        "SeveralDefinitions",
+        message.to_owned(),
+    )
+}
+
 /// Returns the remark on a function whose instruction `name` uses registers in the background, so that
 /// only these phases run.
 pub(super) fn asynchronous_registers(name: &str, phases: &[&'static Phase]) -> Remark {

@@ -190,8 +190,8 @@ impl fmt::Display for Change {
 }
 
 /// Returns every change from one report to another: in the order of the second one's functions, then
-/// the removed functions. Functions of the same name and SM are paired in order. A figure that one
-/// report lacks is not compared.
+/// the removed functions. Functions of the same name and SM are paired if their modules have one name, the
+/// others in order. A figure that one report lacks is not compared.
 pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Change> {
     let mut earlier: BTreeMap<(&str, u32), VecDeque<&Row>> = BTreeMap::new();
     for row in before {
@@ -205,11 +205,21 @@ pub fn compare(before: &[Row], after: &[Row], tolerance: Tolerance) -> Vec<Chang
         after: 0,
         kind,
     };
+    let mut partners: Vec<Option<&Row>> = vec![None; after.len()];
+    for needs_module in [true, false] {
+        for (partner, row) in partners.iter_mut().zip(after) {
+            let rows = earlier.get_mut(&(row.function.as_str(), row.sm));
+            let Some(rows) = rows.filter(|_| partner.is_none()) else {
+                continue;
+            };
+            let place = rows
+                .iter()
+                .position(|other| !needs_module || other.module == row.module);
+            *partner = place.and_then(|place| rows.remove(place));
+        }
+    }
     let mut changes = Vec::new();
-    for row in after {
-        let partner = earlier
-            .get_mut(&(row.function.as_str(), row.sm))
-            .and_then(VecDeque::pop_front);
+    for (row, partner) in after.iter().zip(partners) {
         match partner {
             None => changes.push(whole_function(row, ChangeKind::Added)),
             Some(partner) => changes.extend(compare_rows(partner, row, tolerance)),
@@ -391,6 +401,22 @@ mod tests {
     fn equal_functions_of_one_name_pair_up_in_order() {
         let rows = read(&BEFORE.repeat(2)).unwrap();
         assert_eq!(compare(&rows, &rows, Tolerance::default()), []);
+    }
+
+    #[test]
+    fn functions_of_one_name_are_told_apart_by_their_modules() {
+        let in_module = |module: &str, instructions: u32| {
+            format!(
+                r#"{{"function":"k","sm":80,"stage":"late","module":"{module}","instructions_out":{instructions}}}"#
+            )
+        };
+        let read = |lines: &[String]| read(&lines.join("\n")).unwrap();
+        let before = read(&[in_module("a.ll", 5), in_module("b.ll", 300)]);
+        let turned = read(&[in_module("b.ll", 300), in_module("a.ll", 5)]);
+        assert_eq!(compare(&before, &turned, Tolerance::default()), []);
+        // A module that was renamed takes what is left.
+        let renamed = read(&[in_module("c.ll", 300), in_module("a.ll", 5)]);
+        assert_eq!(compare(&before, &renamed, Tolerance::default()), []);
     }
 
     #[test]

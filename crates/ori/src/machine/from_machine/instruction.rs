@@ -15,8 +15,9 @@ use oriel_engine::entity::{
 };
 use oriel_engine::snapshot::InstructionRef;
 use oriel_engine::snapshot::abi::{
-    MemoryFlags, MemoryOperandRecord, OperandFlags, OperandKind, OperandRecord,
+    MemoryFlags, MemoryOperandRecord, OpcodeFlags, OperandFlags, OperandKind, OperandRecord,
 };
+
 /// LLVM's flag for floating-point operations that may be contracted with others.
 const MI_FLAG_CONTRACT: u32 = 1 << 8;
 
@@ -70,8 +71,7 @@ impl Importer<'_> {
         new.opcode = Some(Opcode::new(machine.record().opcode as usize));
         new.access = match machine.memory_operands() {
             [only] => Some(self.function.accesses.push(memory_access(only))),
-            // Without memory operands nothing is known; several are not distinguished.
-            _ => None,
+            _ => needs_order(machine, operation).then(|| self.function.accesses.push(ORDERED)),
         };
     }
 
@@ -326,6 +326,31 @@ fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord])
 }
 
 /// Returns the description of a memory operand.
+/// An access of which only the order is known.
+const ORDERED: MemoryAccess = MemoryAccess {
+    base: None,
+    symbol: None,
+    offset: 0,
+    size: None,
+    log2_alignment: 0,
+    flags: MemoryFlags::VOLATILE,
+};
+
+/// True if an access has to stay in order although it has no single memory operand to say so: if one of
+/// several does, or if there is none, as for LLVM. Several are not distinguished otherwise.
+fn needs_order(machine: InstructionRef<'_>, operation: Operation) -> bool {
+    let is_access = || {
+        let flags = machine.opcode_flags();
+        matches!(operation, Operation::Ld | Operation::St)
+            && flags.intersects(OpcodeFlags::MAY_LOAD | OpcodeFlags::MAY_STORE)
+    };
+    let operands = machine.memory_operands();
+    let ordered = MemoryFlags::VOLATILE | MemoryFlags::ATOMIC;
+    let is_ordered =
+        |operand: &MemoryOperandRecord| MemoryFlags::from_bits_truncate(operand.flags).intersects(ordered);
+    operands.iter().any(is_ordered) || operands.is_empty() && is_access()
+}
+
 fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
     let flags = MemoryFlags::from_bits_truncate(record.flags);
     MemoryAccess {
