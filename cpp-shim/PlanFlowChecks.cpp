@@ -115,9 +115,9 @@ bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
   const OrielBlock *Old = Snapshot.blocks + Block;
   if (Old[0].first_successor != Old[1].first_successor)
     return false;
-  // What may stop control, such as a trap or a call that does not return, has to
-  // stay: only LLVM knows whether it does. Where nothing may, the end of the
-  // block is not reached unless the program is undefined.
+  // Control may stop at a trap or at a call that does not return, and only LLVM
+  // knows whether it does: the last instruction of that kind has to stay. Where
+  // there is none, the end is not reached unless the program is undefined.
   for (uint32_t I = Old[1].first_instruction; I != Old[0].first_instruction;
        --I) {
     const MachineInstr &MI = *Input.instructions()[I - 1];

@@ -1,4 +1,4 @@
-; What a version of PTX newer than LLVM's default for the GPU is needed for.
+; Some code needs a version of PTX newer than LLVM's default for the GPU.
 
 ; RUN: not %oriel report --sm 90 %s 2>&1 | FileCheck %s --check-prefix=OLD
 ; RUN: not %oriel exec --sm 90 --blind 1 %s 2>&1 | FileCheck %s --check-prefix=OLD

@@ -325,7 +325,6 @@ fn fits(function: &Function, mapping: &OpcodeMapping, records: &[OperandRecord])
         })
 }
 
-/// Returns the description of a memory operand.
 /// An access of which only the order is known.
 const ORDERED: MemoryAccess = MemoryAccess {
     base: None,
@@ -351,6 +350,7 @@ fn needs_order(machine: InstructionRef<'_>, operation: Operation) -> bool {
     operands.iter().any(is_ordered) || operands.is_empty() && is_access()
 }
 
+/// Returns the description of a memory operand.
 fn memory_access(record: &MemoryOperandRecord) -> MemoryAccess {
     let flags = MemoryFlags::from_bits_truncate(record.flags);
     MemoryAccess {
