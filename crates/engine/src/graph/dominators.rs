@@ -5,6 +5,7 @@
 //! subtree is an interval, so a dominance test is two comparisons.
 
 use super::immediate::cooper_harvey_kennedy;
+use super::order::{ByNumber, DominatorsFirst};
 use super::semi_nca::semi_nca;
 use super::{Graph, Node, Position, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
@@ -59,25 +60,35 @@ impl<N: Node> DominatorTree<N> {
 
     /// Computes the tree of `graph` from `order`, an order of it, reusing memory.
     pub fn compute(&mut self, graph: &impl Graph<Node = N>, order: &ReversePostorder<N>) {
+        if !order.is_empty() && !cooper_harvey_kennedy(graph, order, &mut self.work.immediate) {
+            semi_nca(graph, order, &mut self.work.immediate);
+        }
+        self.number_tree(graph.node_count(), order);
+    }
+
+    /// Computes the tree of `graph` without a search through it, reusing memory. Returns false, and
+    /// has no tree, unless every node but the entry, which is node 0, has a predecessor with a lower
+    /// number, as blocks nearly always have; or if the numbers are so unlike a reverse post-order that
+    /// the iteration takes long.
+    pub fn compute_by_number(&mut self, graph: &impl Graph<Node = N>) -> bool {
         let nodes = graph.node_count();
+        let is_known = nodes == 0
+            || graph.entry().index() == 0
+                && cooper_harvey_kennedy(graph, &ByNumber { nodes }, &mut self.work.immediate);
+        let nodes = if is_known { nodes } else { 0 };
+        self.number_tree(nodes, &ByNumber { nodes });
+        is_known
+    }
+
+    /// Numbers the tree of a graph of `nodes` nodes. In the order, a node comes after its dominators,
+    /// so one pass from the end gives the sizes and one from the start the numbers.
+    fn number_tree(&mut self, nodes: usize, order: &impl DominatorsFirst<N>) {
         self.immediate.clear();
         self.immediate.resize(nodes, PackedOption::default());
         self.subtree.clear();
         self.subtree.resize(nodes, Subtree::default());
         self.preorder.clear();
-        let Some(&root) = order.as_slice().first() else {
-            return;
-        };
-        if !cooper_harvey_kennedy(graph, order, &mut self.work.immediate) {
-            semi_nca(graph, order, &mut self.work.immediate);
-        }
-        self.preorder.resize(order.len(), root);
-        self.number_tree(order);
-    }
-
-    /// Numbers the tree. In the order, a node comes after its dominators, so one pass from the end
-    /// gives the sizes and one from the start the numbers.
-    fn number_tree(&mut self, order: &ReversePostorder<N>) {
+        self.preorder.resize(order.len(), N::new(0));
         let Work { immediate, size } = &mut self.work;
         let parent = |index: usize| immediate[index].expect("every node of the order has a dominator");
         size.clear();
@@ -85,7 +96,8 @@ impl<N: Node> DominatorTree<N> {
         for index in (1..order.len()).rev() {
             size[parent(index).index()] += size[index];
         }
-        for (index, &node) in order.as_slice().iter().enumerate() {
+        for index in 0..order.len() {
+            let node = order.node(Position::new(index));
             let mut first = 0;
             if index > 0 {
                 let parent = parent(index);

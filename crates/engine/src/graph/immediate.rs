@@ -10,7 +10,8 @@
 //! exit makes them as long as the chain, and irreducible graphs can need many sweeps. So the steps
 //! are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.
 
-use super::{Graph, Node, Position, ReversePostorder};
+use super::order::DominatorsFirst;
+use super::{Graph, Position};
 use crate::entity::{EntityRef, PackedOption};
 
 /// Limit for the number of sweeps, and for the steps up the tree for each node. Programs need one
@@ -18,10 +19,10 @@ use crate::entity::{EntityRef, PackedOption};
 const LIMIT: usize = 8;
 
 /// Writes the immediate dominator of each position to `immediate`; the entry's is itself. Returns
-/// false if it gave up.
-pub(super) fn cooper_harvey_kennedy<N: Node>(
-    graph: &impl Graph<Node = N>,
-    order: &ReversePostorder<N>,
+/// false if it gave up, or met a node without a predecessor before it in the order.
+pub(super) fn cooper_harvey_kennedy<G: Graph>(
+    graph: &G,
+    order: &impl DominatorsFirst<G::Node>,
     immediate: &mut Vec<PackedOption<Position>>,
 ) -> bool {
     immediate.clear();
@@ -39,7 +40,7 @@ pub(super) fn cooper_harvey_kennedy<N: Node>(
         if search.update(position).incomplete {
             retreating.push(position);
         }
-        if search.steps_left == 0 {
+        if search.steps_left == 0 || search.immediate[index].is_none() {
             return false;
         }
     }
@@ -64,9 +65,9 @@ pub(super) fn cooper_harvey_kennedy<N: Node>(
     false
 }
 
-struct Search<'a, G: Graph> {
+struct Search<'a, G: Graph, O> {
     graph: &'a G,
-    order: &'a ReversePostorder<G::Node>,
+    order: &'a O,
     /// By position; none until the first visit.
     immediate: &'a mut [PackedOption<Position>],
     /// Steps up the tree that may still be taken; at zero the result is unusable.
@@ -79,7 +80,7 @@ struct Update {
     incomplete: bool,
 }
 
-impl<G: Graph> Search<'_, G> {
+impl<G: Graph, O: DominatorsFirst<G::Node>> Search<'_, G, O> {
     /// Computes the dominator of a position from the predecessors that have been visited.
     fn update(&mut self, position: Position) -> Update {
         let mut dominator: Option<Position> = None;

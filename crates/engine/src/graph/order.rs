@@ -44,6 +44,56 @@ pub enum Traversal {
     Recursive,
 }
 
+/// An order of nodes that begins with the entry and in which every other node has a predecessor before
+/// it: so its dominators come before it, too.
+pub(super) trait DominatorsFirst<N> {
+    /// Returns the number of nodes in the order.
+    fn len(&self) -> usize;
+
+    /// Returns the node at a position.
+    fn node(&self, position: Position) -> N;
+
+    /// Returns the position of a node, or none if the entry does not reach it.
+    fn position(&self, node: N) -> Option<Position>;
+}
+
+impl<N: Node> DominatorsFirst<N> for ReversePostorder<N> {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    #[inline]
+    fn node(&self, position: Position) -> N {
+        ReversePostorder::node(self, position)
+    }
+
+    #[inline]
+    fn position(&self, node: N) -> Option<Position> {
+        ReversePostorder::position(self, node)
+    }
+}
+
+/// Nodes in the order of their numbers, which for blocks is the layout.
+pub(super) struct ByNumber {
+    pub nodes: usize,
+}
+
+impl<N: Node> DominatorsFirst<N> for ByNumber {
+    fn len(&self) -> usize {
+        self.nodes
+    }
+
+    #[inline]
+    fn node(&self, position: Position) -> N {
+        N::new(position.index())
+    }
+
+    #[inline]
+    fn position(&self, node: N) -> Option<Position> {
+        Some(Position::new(node.index()))
+    }
+}
+
 /// The nodes that the entry reaches, in reverse post-order.
 #[derive(Clone, Debug)]
 pub struct ReversePostorder<N> {

@@ -276,8 +276,19 @@ fn random_graphs_are_as_the_definitions_say() {
     // Computed again and again, as a compiler would.
     let mut order = ReversePostorder::default();
     let mut tree = DominatorTree::default();
+    let (mut by_number, mut not_by_number) = (0, 0);
     on_random_graphs(|graph, _| {
         let naive = Naive::new(graph);
+        match tree.compute_by_number(graph) {
+            true => {
+                check_dominators(graph, &naive, &tree);
+                by_number += 1;
+            }
+            false => {
+                assert!(tree.preorder().is_empty());
+                not_by_number += 1;
+            }
+        }
         for traversal in [Traversal::Recursive, Traversal::ExplicitStack] {
             order.compute(graph, traversal);
             check_order(graph, &naive, traversal, &order);
@@ -297,6 +308,10 @@ fn random_graphs_are_as_the_definitions_say() {
         check_reversed(graph);
         check_post_dominators(graph, &naive, &PostDominatorTree::new(graph));
     });
+    assert!(
+        by_number > 100 && not_by_number > 100,
+        "{by_number}, {not_by_number}"
+    );
 }
 
 #[test]
@@ -378,6 +393,26 @@ fn where_iteration_takes_too_long_the_other_algorithm_takes_over() {
     let tree = dominators(&graph);
     assert_eq!(tree.immediate(block(2000)), Some(block(0)));
     assert_eq!(tree.immediate(block(1999)), Some(block(1998)));
+}
+
+#[test]
+fn numbers_serve_as_an_order_where_each_node_has_a_predecessor_with_a_lower_one() {
+    let mut tree = DominatorTree::default();
+    // 3 -> 2 closes no cycle, yet goes back in the numbers: what dominates 2 is known in the second sweep.
+    assert!(tree.compute_by_number(&graph(5, &[(0, 1), (1, 2), (1, 4), (0, 3), (3, 2), (2, 4)])));
+    assert_eq!(tree.immediate(block(2)), Some(block(0)));
+    assert_eq!(tree.immediate(block(4)), Some(block(0)));
+    assert!(tree.reaches_all());
+    assert!(
+        !tree.compute_by_number(&graph(3, &[(0, 2), (2, 1)])),
+        "1 is entered from 2 alone"
+    );
+    assert!(
+        !tree.compute_by_number(&graph(3, &[(0, 2), (1, 2)])),
+        "nothing reaches 1"
+    );
+    assert!(!tree.compute_by_number(&early_exits(2000)), "it takes too long");
+    assert!(tree.preorder().is_empty());
 }
 
 #[test]

@@ -103,8 +103,10 @@ impl Resolver {
     /// Computes the function's dominator tree if it is not known yet.
     pub(super) fn find_dominators(&mut self, flow: &FlowGraph) {
         if !self.dominators_known {
-            self.reverse_postorder.compute(flow, Traversal::default());
-            self.dominators.compute(flow, &self.reverse_postorder);
+            if !self.dominators.compute_by_number(flow) {
+                self.reverse_postorder.compute(flow, Traversal::default());
+                self.dominators.compute(flow, &self.reverse_postorder);
+            }
             self.dominators_known = true;
         }
     }
