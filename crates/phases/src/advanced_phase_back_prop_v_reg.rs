@@ -12,7 +12,8 @@
 //! 1. the copy is the only use of its source,
 //! 2. the source has one definition, in the copy's block, whose result can be renamed: the
 //!    registers are of one kind, and no inline assembly ties it to an operand,
-//! 3. between the two nothing writes or reads the copy's result.
+//! 3. between the two nothing writes or reads the copy's result, and it is no other result of the
+//!    computing instruction.
 //!
 //! A single backward walk over each block suffices. A copy that passes guards 1 and 2 waits for the
 //! definition; a mention of its result on the way ends the wait. A renamed definition may be a copy
@@ -71,10 +72,20 @@ struct WaitingCopies {
 }
 
 impl WaitingCopies {
-    /// Returns the copy that waits for a result of the instruction.
+    /// Returns the copy that waits for a result of the instruction, and whose own result is none of its
+    /// results.
     fn waiting_for(&self, function: &Function, instruction: Instruction) -> Option<Instruction> {
-        let mut results = function.results(instruction).iter();
-        results.find_map(|result| self.copies[result.as_register()?].expand())
+        let results = || {
+            function
+                .results(instruction)
+                .iter()
+                .filter_map(|result| result.as_register())
+        };
+        let writes = |copy| registers_of_copy(function, copy).map(|(result, _)| result);
+        results().find_map(|result| {
+            let copy = self.copies[result].expand()?;
+            results().all(|other| writes(copy) != Some(other)).then_some(copy)
+        })
     }
 
     /// Renames the definition and removes the copy.
@@ -221,13 +232,14 @@ mod tests {
 
     #[test]
     fn guards_keep_copies() {
-        // Another use of the source; the result is read or written in between; two definitions;
-        // different kinds.
+        // Another use of the source; the result is read or written in between; two definitions; different
+        // kinds; the result is another one of the definition.
         for lines in [
             CHAIN.replace("%3\n", "%3\n    ST.global.b32 %3, [4]\n").replace("%5:R32 = MOV.b32 %4", "%5:R32 = IADD.b32 %4, 0"),
             "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
             "    %1:R32 = LD.global.b32 [0]\n    %2:R32 = LD.global.b32 [4]\n    %1 = IADD.b32 %1, 1\n    ST.global.b32 %1, [4]\n    %1 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
             "    %2:R32 = LD.global.b32 [0]\n    %2 = IADD.b32 %2, 1\n    %1:R32 = MOV.b32 %2\n    ST.global.b32 %1, [8]\n".to_owned(),
+            "    %9:R64 = LD.global.b64 [0]\n    %2:R32, %1:R32 = UNPACK.b32.b64 %9\n    %2 = MOV.b32 %1\n    ST.global.b32 %2, [8]\n".to_owned(),
         ] {
             let printed = after(&lines);
             assert!(printed.contains("MOV") || printed.contains("COPY"), "{printed}");

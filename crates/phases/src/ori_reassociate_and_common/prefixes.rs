@@ -65,6 +65,10 @@ impl Prefixes {
             let prefix = self.table[value];
             let known = &self.chains[prefix.chain];
             let is_near = position - known.position <= window;
+            // Distribution may have made a root a part of this chain, which takes it apart.
+            if chain.inner.contains(&known.chain.root) {
+                continue;
+            }
             let blocks = [known.chain.root, chain.root].map(|root| function.block_of(root));
             if let [Some(from), Some(to)] = blocks
                 && is_near

@@ -243,6 +243,25 @@ fn sums_of_products_become_one() {
 }
 
 #[test]
+fn a_factor_that_is_a_product_itself_may_become_a_part_of_the_product() {
+    let text = body(
+        "    %4:R32 = IMUL.b32 %0, %1
+    %5:R32 = IMUL.b32 %4, %2
+    %6:R32 = IMUL.b32 %4, %3
+    %7:R32 = IADD.b32 %5, %6
+    ST.global.b32 %7, [0]
+",
+    );
+    assert_eq!(saved(&text, &[]), 1);
+    assert_eq!(saved(&text.replace("IADD", "ISUB"), &[]), 1);
+    assert_eq!(saved(&text.replace("%0, %1", "%0, %0"), &[]), 1);
+    // Another chain that begins with the same product.
+    let more =
+        "    %8:R32 = IMUL.b32 %1, %2\n    %9:R32 = IMUL.b32 %8, %0\n    ST.global.b32 %9, [4]\n    RET";
+    assert_eq!(saved(&text.replace("    RET", more), &[]), 2);
+}
+
+#[test]
 fn dominators_share_with_the_blocks_below() {
     let text = two_orders().replace(
         "    %6:R32",
@@ -327,6 +346,25 @@ fn random_body(seed: u64) -> String {
                 next += 1;
             }
             writeln!(text, "    ST.global.{data_type} %{value}, [0]").unwrap();
+        }
+        if operations[0] == "IMUL" && random.coin() {
+            let [one, other, left, right] = [(); 4].map(|()| random.index(4));
+            let [product, first, second, sum] = [0, 1, 2, 3].map(|number| next + number);
+            let operation = random.pick(&["IADD", "ISUB"]);
+            for (result, operation, left, right) in [
+                (product, "IMUL", one, other),
+                (first, "IMUL", product, left),
+                (second, "IMUL", right, product),
+                (sum, operation, first, second),
+            ] {
+                writeln!(
+                    text,
+                    "    %{result}:{file} = {operation}.{data_type} %{left}, %{right}"
+                )
+                .unwrap();
+            }
+            writeln!(text, "    ST.global.{data_type} %{sum}, [0]").unwrap();
+            next += 4;
         }
     }
     text + "    RET\n"
