@@ -89,6 +89,15 @@ SPREAD_TREES = dict(
 )
 
 
+# Steps of occupancy up to which ptxas likes to fill registers: further trees say whether a kernel gets at most so many. What is said of the
+# counts between two steps is at least so sure.
+STEPS, LEAST_SHARE = np.array([24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168]), 0.001
+STEP_TREES = dict(
+    objective="binary", n_estimators=100, learning_rate=0.1, num_leaves=24, subsample=0.7, subsample_freq=1, colsample_bytree=0.25,
+    min_child_samples=12, path_smooth=5,
+)
+
+
 def load():
     with DATA.open() as file:
         return list(csv.DictReader(file))
@@ -149,10 +158,10 @@ def words_of(tree):
     return words
 
 
-def fit(table, rows, target, parameters):
-    """Trees, as lists of words, and the constant that their sum is added to."""
+def fit(table, rows, target, parameters, start=None):
+    """Trees, as lists of words, and the constant that their sum is added to: the median if none is given."""
     model = lightgbm.LGBMRegressor(**parameters, random_state=1, n_jobs=1, deterministic=True, force_row_wise=True, verbose=-1)
-    start = float(f"{np.median(target[rows]):.6g}")
+    start = float(f"{np.median(target[rows]):.6g}") if start is None else start
     model.fit(table.x[rows], target[rows] - start, sample_weight=table.weight[rows])
     return start, [words_of(tree) for tree in model.booster_.dump_model()["tree_info"]]
 
@@ -181,6 +190,27 @@ def needed(model, table, rows):
     return np.where(table.is_debug[rows], table.for_debugger[rows], by_trees)
 
 
+def fit_steps(table, rows):
+    """For each step, trees whose sum is the logarithm of the odds that a kernel gets at most so many registers."""
+    rows = rows[table.allotted[rows] == 0]
+    return [fit(table, rows, (table.registers <= step).astype(float), STEP_TREES, start=0.0) for step in STEPS]
+
+
+def at_most(models, table, rows):
+    """The probability that kernels get at most as many registers as each step."""
+    return np.stack([1 / (1 + np.exp(-evaluate(model, table, rows))) for model in models], axis=1)
+
+
+def weighed_by_steps(counts, share, probabilities):
+    """Shares of counts in which those between two steps have together what trees say of the steps."""
+    within = (counts[0] <= STEPS) & (STEPS < counts[-1])
+    ends = np.maximum.accumulate(np.append(probabilities[within], 1))
+    wanted = np.diff(ends, prepend=0)
+    part = np.searchsorted(STEPS[within], counts)
+    own = np.bincount(part, weights=share, minlength=len(wanted)) / share.sum()
+    return share * ((wanted + LEAST_SHARE) / (own + LEAST_SHARE))[part]
+
+
 class UsualCounts:
     """How often ptxas gives kernels each of COUNTS, compared with similar counts. That depends on the warps of a multiprocessor: ptxas fills
     registers up to a step of occupancy, and most of its counts are even. Where bounds allot registers, steps mean nothing to it."""
@@ -202,7 +232,7 @@ class UsualCounts:
             ratio = np.where(COUNTS < LIMIT, smooth / (near @ smooth), 1)
             self.weights[warps] = np.array([float(f"{weight:.3g}") for weight in ratio])
 
-    def likely(self, need, spread, table, rows):
+    def likely(self, need, spread, probabilities, table, rows):
         """The estimate for kernels by what they need: the count for which the expected cost of being off is least."""
         # For a debugger, and where the calling convention decides, what the rule says; where registers are allotted, what is needed.
         chosen = 2 * np.floor(need / 2 + 0.5)
@@ -213,6 +243,7 @@ class UsualCounts:
             counts = COUNTS[is_near].astype(float)
             distance = np.log(counts / need[place]) / spread[place]
             share = self.weights[table.warps[rows[place]]][is_near] / (counts * (1 + distance * distance) ** 1.5)
+            share = weighed_by_steps(counts, share, probabilities[place])
             off = np.abs(counts[:, None] - counts[None, :]) / unit(counts)[None, :]
             fit = np.array([warps(count, table.sm[rows[place]]) for count in COUNTS[is_near]])
             cost = (off > 1) + WEIGHT_OF_DISTANCE * np.minimum(off, MOST_DISTANCE) + WEIGHT_OF_WARPS * (fit[:, None] != fit[None, :])
@@ -235,6 +266,7 @@ class HeldOut:
     def __init__(self, table, folds):
         count = len(table.registers)
         self.need, self.spread, fold_of = np.zeros(count), np.ones(count), np.zeros(count, dtype=int)
+        at_steps = np.zeros((count, len(STEPS)))
         self.is_unlike, self.is_covered = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.low, self.high, self.risk = np.zeros(count), np.zeros(count), np.zeros(count)
         self.estimate = np.zeros(count, dtype=int)
@@ -244,6 +276,7 @@ class HeldOut:
         for fold, (others, rows) in enumerate(GroupKFold(folds).split(table.x, groups=table.family)):
             known = others[by_trees[others]]
             self.need[rows] = needed(fit(table, known, target, TREES), table, rows)
+            at_steps[rows] = at_most(fit_steps(table, known), table, rows)
             self.is_unlike[rows] = (table.x[rows][:, : len(table.inputs)] > ranges(table, known)).any(axis=1) & ~table.is_debug[rows]
             fold_of[rows] = fold
         self.error = target - np.log(self.need)
@@ -258,7 +291,8 @@ class HeldOut:
                 if known.any():
                     self.add_interval(table, these, known)
             usual = UsualCounts(table, everything[~rows & by_trees])
-            self.estimate[rows] = limited(usual.likely(self.need[rows], self.spread[rows], table, everything[rows]), table.limit[rows])
+            likely = usual.likely(self.need[rows], self.spread[rows], at_steps[rows], table, everything[rows])
+            self.estimate[rows] = limited(likely, table.limit[rows])
         self.low, self.high = np.minimum(self.low, self.estimate), np.maximum(self.high, self.estimate)
         self.is_covered = (self.low <= table.registers) & (table.registers <= self.high)
 
@@ -374,9 +408,9 @@ def main():
     by_trees = np.flatnonzero(table.is_free & ~table.is_debug)
     model = fit(table, by_trees, table.target, TREES)
     spread = found.fit_spread(table, by_trees)
-    usual = UsualCounts(table, by_trees)
+    usual, steps = UsualCounts(table, by_trees), fit_steps(table, by_trees)
     need, spreads = needed(model, table, everything), found.spread_of(spread, table, everything)
-    fitted = limited(usual.likely(need, spreads, table, everything), table.limit)
+    fitted = limited(usual.likely(need, spreads, at_most(steps, table, everything), table, everything), table.limit)
     for row, ours, own in zip(rows, found.estimate, fitted):
         row["held_out"], row["fitted"] = ours, own
     errors = found.error / found.spread
@@ -390,7 +424,10 @@ def main():
         head.append(f"{name}errors {numbers(np.quantile(errors[chosen], QUANTILES))}")
     head += [f"usual_{warps} {numbers(weights)}" for warps, weights in usual.weights.items()]
     head += [f"start {model[0]:.6g}", f"spread_start {spread[0]:.6g}"]
-    text = "\n".join(head + [" ".join(["tree", *words]) for words in model[1]] + [" ".join(["spread", *words]) for words in spread[1]]) + "\n"
+    head.append(f"steps {' '.join(str(step) for step in STEPS)}")
+    forests = {"tree": model, "spread": spread} | {f"step {step}": trees for step, trees in zip(STEPS, steps)}
+    trees = [f"{name} {' '.join(words)}" for name, (_, trees) in forests.items() for words in trees]
+    text = "\n".join(head + trees) + "\n"
     tables = [accuracy(table, found.estimate, found), calibration(table, found)]
     print(f"{len(rows)} measurements of {len(set(row['kernel'] for row in rows))} kernels, {len(set(table.family))} families")
     print("\n\n".join(tables))

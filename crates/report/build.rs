@@ -39,11 +39,13 @@ fn write_estimate_model() {
         let Errors { interval, ascending } = errors;
         format!("Errors {{ interval: {interval:?}, ascending: &{ascending:?} }}")
     };
+    let step = |(count, at_most): &(u32, Forest)| format!("({count}, {}),", forest(at_most));
+    let steps: String = model.steps.iter().map(step).collect();
     let mut source = String::new();
     write!(
         source,
         "Model {{ inputs: &[{}], shares: &[{}], most: &{:?}, errors: {}, debug_errors: {}, \
-         usual: UsualCounts {{ weights: [&{:?}, &{:?}, &{:?}] }}, registers: {}, spread: {} }}",
+         usual: UsualCounts {{ weights: [&{:?}, &{:?}, &{:?}] }}, registers: {}, spread: {}, steps: &[{}] }}",
         numbers(&model.inputs),
         numbers(&model.shares),
         model.most,
@@ -54,6 +56,7 @@ fn write_estimate_model() {
         model.usual[2],
         forest(&model.registers),
         forest(&model.spread),
+        steps,
     )
     .expect("writing to a string does not fail");
     let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");

@@ -2,8 +2,8 @@
 //!
 //! `scripts/calibrate_estimate.py` fits the trees to ptxas' counts for the kernels of
 //! `calibration/registers.csv`. Their sum is the logarithm of the registers needed. Further trees
-//! give the spread of the errors, which is the unit of the interval. The limit of launch bounds is
-//! applied to the result.
+//! give the spread of the errors, which is the unit of the interval, and how likely it is that ptxas
+//! stops at a step of occupancy. The limit of launch bounds is applied to the result.
 //!
 //! What ptxas compiles for a debugger follows a rule instead: it keeps every value of the PTX in
 //! registers, and those that live over a call in registers that calls leave alone, of which there
@@ -13,7 +13,7 @@
 //! generates tables.
 
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
-use super::usual_counts::{UsualCounts, even};
+use super::usual_counts::{Step, UsualCounts, even};
 use super::{Features, RegisterEstimate};
 
 /// Registers besides those of the schedule, counted on both sides of shares.
@@ -84,6 +84,9 @@ pub struct Model<'m> {
     registers: Forest<'m>,
     /// From inputs to the logarithm of the spread of errors.
     spread: Forest<'m>,
+    /// Counts up to which ptxas likes to fill registers, ascending, each from inputs to the logarithm of the
+    /// odds that a kernel has at most so many.
+    steps: &'m [(u32, Forest<'m>)],
 }
 
 /// The built-in model.
@@ -203,7 +206,15 @@ impl Model<'_> {
             unlike = unlike.or(Some("source_peak"));
             even(needed)
         } else if features.allotted_registers == 0.0 && needed > Self::needed_for_calls(features) {
-            self.usual.likely(features.sm as u32, needed, spread)
+            let steps = |counts: std::ops::Range<u32>| -> Vec<Step> {
+                let steps = self.steps.iter().filter(|(count, _)| counts.contains(count));
+                let step = |(count, odds): &(u32, Forest<'_>)| Step {
+                    count: *count,
+                    probability: 1.0 / (1.0 + (-odds.sum(&inputs, |_, _| ())).exp()),
+                };
+                steps.map(step).collect()
+            };
+            self.usual.likely(features.sm as u32, needed, spread, steps)
         } else {
             even(needed)
         };
@@ -447,7 +458,7 @@ mod tests {
 
     /// The lines of a model's text before its trees.
     const HEAD: &str = "inputs sm\nshares pressure\nmost 100\ninterval -1 1\nerrors 0\n\
-        debug_interval -1 1\ndebug_errors 0\nusual_32 1\nusual_48 1\nusual_64 1\nstart 0\nspread_start 0\n";
+        debug_interval -1 1\ndebug_errors 0\nusual_32 1\nusual_48 1\nusual_64 1\nstart 0\nspread_start 0\nsteps 24 32\n";
 
     #[test]
     fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {
@@ -504,6 +515,7 @@ mod tests {
                 nodes: &[],
                 trees: &text.spread.trees,
             },
+            steps: &[],
         };
         let sum = |inputs: [f32; 2]| {
             let mut steps = [0.0; 2];
@@ -539,7 +551,9 @@ mod tests {
     #[test]
     fn text_that_is_no_model_is_refused() {
         let is_model = |text: String| ModelText::parse(&text).is_some();
-        assert!(is_model(format!("{HEAD}tree 0<80 1 2\nspread 1\n")));
+        assert!(is_model(format!(
+            "{HEAD}tree 0<80 1 2\nspread 1\nstep 32 0<80 1 2\n"
+        )));
         for wrong in [
             "tree 0<80 1\n",
             "tree 2<1 1 1\n",
@@ -547,6 +561,8 @@ mod tests {
             "tree\n",
             "tree x\n",
             "bush 1\n",
+            "step 1\n",
+            "step 25 1\n",
         ] {
             assert!(!is_model(format!("{HEAD}{wrong}")), "{wrong}");
         }
@@ -554,6 +570,7 @@ mod tests {
             ("inputs", "input"),
             ("most 100", "most 1 2"),
             ("errors 0", "errors x"),
+            ("steps 24 32", "steps 32 24"),
         ] {
             assert!(!is_model(HEAD.replace(line, other)), "{other}");
         }

@@ -11,11 +11,12 @@
 //! | `debug_interval`, `debug_errors` | the same for code that ptxas compiles for a debugger |
 //! | `usual_32`, `usual_48`, `usual_64` | how usual each count is, from 4 registers on, by the warps of a multiprocessor |
 //! | `start`, `spread_start` | the constants that the sums of the trees start with |
+//! | `steps` | counts up to which ptxas likes to fill registers, ascending |
 //!
 //! Errors are logarithms of ratios, in units of the spread. Each further line is a tree, `tree` for
-//! the registers and `spread` for the spread of the errors: an inner node `input<bound` is followed
-//! by the subtree for values up to the bound and then by the one for other values; any other word
-//! is a leaf.
+//! the registers, `spread` for the spread of the errors, and `step N` for the odds of at most N
+//! registers: an inner node `input<bound` is followed by the subtree for values up to the bound and
+//! then by the one for other values; any other word is a leaf.
 //!
 //! The build script and the tests include this file; it depends on nothing.
 
@@ -69,6 +70,9 @@ pub struct ModelText<'t> {
     pub registers: Forest,
     /// From inputs to the logarithm of the spread of errors.
     pub spread: Forest,
+    /// Counts, ascending, each with the trees from inputs to the logarithm of the odds that a kernel has
+    /// at most so many registers.
+    pub steps: Vec<(u32, Forest)>,
 }
 
 impl<'t> ModelText<'t> {
@@ -98,6 +102,8 @@ impl<'t> ModelText<'t> {
         ];
         let start: Option<Vec<f64>> = numbers(words_of("start ")?);
         let spread_start: Option<Vec<f64>> = numbers(words_of("spread_start ")?);
+        let steps = words_of("steps ")?.map(|word| Some((word.parse().ok()?, Forest::default())));
+        let steps: Option<Vec<(u32, Forest)>> = steps.collect();
         let forest = |start: Option<Vec<f64>>| {
             Some(Forest {
                 start: *start?.first()?,
@@ -113,6 +119,7 @@ impl<'t> ModelText<'t> {
             usual,
             registers: forest(start)?,
             spread: forest(spread_start)?,
+            steps: steps.filter(|steps| steps.is_sorted_by_key(|&(count, _)| count))?,
         };
         let count = model.inputs.len() + model.shares.len();
         for line in lines {
@@ -120,6 +127,13 @@ impl<'t> ModelText<'t> {
             match kind {
                 "tree" => model.registers.add(tree, count)?,
                 "spread" => model.spread.add(tree, count)?,
+                "step" => {
+                    let (step, tree) = tree.split_once(' ')?;
+                    let step: u32 = step.parse().ok()?;
+                    let mut steps = model.steps.iter_mut();
+                    let (_, forest) = steps.find(|&&mut (known, _)| known == step)?;
+                    forest.add(tree, count)?;
+                }
                 _ => return None,
             }
         }

@@ -3,9 +3,11 @@
 //! ptxas fills registers up to a step of occupancy, since that costs no warps, and most of its counts are
 //! even. So of kernels that need about 62 registers, far more get 64 than 61. How often each count occurs,
 //! compared with similar ones, was measured by the warps of a multiprocessor, which decide where the steps
-//! are. `scripts/calibrate_estimate.py` fits that.
+//! are. Whether ptxas stops at a step also depends on the kernel, of which trees know more.
+//! `scripts/calibrate_estimate.py` fits both.
 
 use crate::occupancy::{SmLimits, Usage};
+use std::ops::Range;
 
 /// The first count that has a weight.
 const FIRST: usize = 4;
@@ -29,6 +31,25 @@ const WEIGHT_OF_WARPS: f64 = 0.4;
 /// The threads of a block, for the warps that fit.
 const THREADS: u32 = 128;
 
+/// What is said of the counts between two steps is at least so sure.
+const LEAST_SHARE: f64 = 0.001;
+
+/// The probability that a kernel has at most so many registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub count: u32,
+    pub probability: f64,
+}
+
+/// A count that comes into question.
+struct Candidate {
+    count: f64,
+    /// How likely it is, compared with others.
+    share: f64,
+    /// The warps that fit with it.
+    warps: u32,
+}
+
 /// How often ptxas gives kernels each count, compared with similar counts.
 #[derive(Clone, Debug)]
 pub(super) struct UsualCounts<'m> {
@@ -38,8 +59,15 @@ pub(super) struct UsualCounts<'m> {
 
 impl UsualCounts<'_> {
     /// Returns the estimate for a kernel that needs `needed` registers, give or take `spread` of the
-    /// logarithm: the count for which the expected cost of being off is least.
-    pub fn likely(&self, sm: u32, needed: f64, spread: f64) -> f64 {
+    /// logarithm: the count for which the expected cost of being off is least. `steps` returns those
+    /// within a range of counts, ascending.
+    pub fn likely(
+        &self,
+        sm: u32,
+        needed: f64,
+        spread: f64,
+        steps: impl FnOnce(Range<u32>) -> Vec<Step>,
+    ) -> f64 {
         if !(LEAST..MOST).contains(&needed) {
             return even(needed);
         }
@@ -48,28 +76,33 @@ impl UsualCounts<'_> {
         let low = ((needed / WITHIN).floor() - MORE).max(FIRST as f64);
         let high = ((needed * WITHIN).ceil() + MORE).min(end);
         let limits = SmLimits::of(sm);
-        let shares: Vec<(f64, f64, u32)> = (low as usize..=high as usize)
+        let mut candidates: Vec<Candidate> = (low as usize..=high as usize)
             .map(|count| {
                 let warps = limits.map_or(0, |limits| warps_that_fit(limits, count as u32));
                 let (weight, count) = (weights[count - FIRST], count as f64);
                 let distance = (count / needed).ln() / spread;
                 let share = weight / (count * (1.0 + distance * distance).powf(1.5));
-                (count, share, warps)
+                Candidate { count, share, warps }
             })
             .collect();
-        let cost = |estimate: f64, estimated_warps: u32| -> f64 {
-            let costs = shares.iter().map(|&(count, share, warps)| {
-                let off = (estimate - count).abs() / unit(count);
+        weigh_by_steps(&mut candidates, &steps(low as u32..high as u32));
+        let cost = |estimate: &Candidate| -> f64 {
+            let costs = candidates.iter().map(|candidate| {
+                let off = (estimate.count - candidate.count).abs() / unit(candidate.count);
                 let is_not_close = if off > 1.0 { 1.0 } else { 0.0 };
-                let has_other_warps = if estimated_warps == warps { 0.0 } else { 1.0 };
+                let has_other_warps = if estimate.warps == candidate.warps {
+                    0.0
+                } else {
+                    1.0
+                };
                 let distance = WEIGHT_OF_DISTANCE * off.min(MOST_DISTANCE);
-                share * (is_not_close + distance + WEIGHT_OF_WARPS * has_other_warps)
+                candidate.share * (is_not_close + distance + WEIGHT_OF_WARPS * has_other_warps)
             });
             costs.sum()
         };
-        let costs = shares
+        let costs = candidates
             .iter()
-            .map(|&(count, _, warps)| (count, cost(count, warps)));
+            .map(|candidate| (candidate.count, cost(candidate)));
         let least = costs.min_by(|(_, a), (_, b)| a.total_cmp(b));
         least.map_or(even(needed), |(count, _)| count)
     }
@@ -80,6 +113,25 @@ impl UsualCounts<'_> {
             Some(48) => self.weights[1],
             _ => self.weights[2],
         }
+    }
+}
+
+/// Gives the candidates between two steps together what is said of the steps.
+fn weigh_by_steps(candidates: &mut [Candidate], steps: &[Step]) {
+    let sum = |candidates: &[Candidate]| candidates.iter().map(|it| it.share).sum::<f64>();
+    let every = sum(candidates);
+    let mut rest = candidates;
+    let mut below = 0.0_f64;
+    let ends = steps.iter().map(|step| (f64::from(step.count), step.probability));
+    for (count, probability) in ends.chain([(f64::INFINITY, 1.0)]) {
+        let behind = rest.partition_point(|candidate| candidate.count <= count);
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(behind);
+        rest = others;
+        // Each step has trees of its own, which know nothing of each other.
+        let probability = probability.max(below);
+        let factor = (probability - below + LEAST_SHARE) / (sum(part) / every + LEAST_SHARE);
+        part.iter_mut().for_each(|candidate| candidate.share *= factor);
+        below = probability;
     }
 }
 
@@ -115,18 +167,25 @@ mod tests {
             .collect()
     }
 
+    fn none(_: Range<u32>) -> Vec<Step> {
+        Vec::new()
+    }
+
     #[test]
     fn a_usual_count_near_the_need_is_chosen() {
         let (plain, usual) = (with_one(0), with_one(40));
         let counts = UsualCounts {
             weights: [&plain, &usual, &plain],
         };
-        assert_eq!(counts.likely(86, 38.3, 0.1), 40.0);
+        assert_eq!(counts.likely(86, 38.3, 0.1, none), 40.0);
         // Nearly certain, or too far away.
-        assert_eq!(counts.likely(86, 35.0, 0.005), 35.0);
-        assert_eq!(counts.likely(86, 70.0, 0.1), counts.likely(80, 70.0, 0.1));
+        assert_eq!(counts.likely(86, 35.0, 0.005, none), 35.0);
+        assert_eq!(
+            counts.likely(86, 70.0, 0.1, none),
+            counts.likely(80, 70.0, 0.1, none)
+        );
         // No step is there on other multiprocessors.
-        assert!((37.0..40.0).contains(&counts.likely(80, 38.3, 0.1)));
+        assert!((37.0..40.0).contains(&counts.likely(80, 38.3, 0.1, none)));
     }
 
     #[test]
@@ -136,8 +195,40 @@ mod tests {
             weights: [&plain, &plain, &plain],
         };
         // 40 warps fit with 48 registers, and fewer with 49. Of the last multiprocessor nothing is known.
-        assert_eq!(counts.likely(80, 49.0, 0.1), 49.0);
-        assert_eq!(counts.likely(999, 49.0, 0.1), 48.0);
+        assert_eq!(counts.likely(80, 49.0, 0.1, none), 49.0);
+        assert_eq!(counts.likely(999, 49.0, 0.1, none), 48.0);
+    }
+
+    #[test]
+    fn what_is_said_of_a_step_decides_on_which_side_the_estimate_is() {
+        let plain = with_one(0);
+        let counts = UsualCounts {
+            weights: [&plain, &plain, &plain],
+        };
+        let likely = |probability: f64| {
+            counts.likely(80, 48.0, 0.1, |range| {
+                // 48 / 1.5 - 2 and 48 * 1.5 + 2.
+                assert_eq!(range, 30..74);
+                vec![
+                    Step {
+                        count: 40,
+                        probability: 0.0,
+                    },
+                    Step {
+                        count: 48,
+                        probability,
+                    },
+                ]
+            })
+        };
+        assert!((41.0..=48.0).contains(&likely(0.99)));
+        assert!((49.0..56.0).contains(&likely(0.01)));
+        // A step says at least what the one below it says.
+        let steps = |_| {
+            let of = |(count, probability)| Step { count, probability };
+            [(40, 1.0), (48, 0.0)].map(of).to_vec()
+        };
+        assert!(counts.likely(80, 48.0, 0.1, steps) <= 40.0);
     }
 
     #[test]
@@ -146,7 +237,7 @@ mod tests {
         let counts = UsualCounts {
             weights: [&plain, &plain, &plain],
         };
-        assert_eq!(counts.likely(80, 1.2, 0.1), 2.0);
-        assert_eq!(counts.likely(80, 151.2, 0.1), 152.0);
+        assert_eq!(counts.likely(80, 1.2, 0.1, none), 2.0);
+        assert_eq!(counts.likely(80, 151.2, 0.1, none), 152.0);
     }
 }
