@@ -89,8 +89,8 @@ SPREAD_TREES = dict(
 )
 
 
-# Steps of occupancy up to which ptxas likes to fill registers: further trees say whether a kernel gets at most so many. What is said of the
-# counts between two steps is at least so sure.
+# Steps of occupancy up to which ptxas likes to fill registers: further trees say how likely a kernel gets at most so many. LEAST_SHARE is
+# added to the share that they give the counts between two steps, so that trees that are certain exclude nothing.
 STEPS, LEAST_SHARE = np.array([24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168]), 0.001
 STEP_TREES = dict(
     objective="binary", n_estimators=100, learning_rate=0.1, num_leaves=24, subsample=0.7, subsample_freq=1, colsample_bytree=0.25,

@@ -51,13 +51,22 @@ void updates(MachineFunction &MF) { checkUpdates(MF, stageOf(MF)); }
 
 void print(MachineFunction &MF) { printIntervals(MF, stageOf(MF), errs()); }
 
-void runOnNVPTX(MachineFunction &MF, Work Work) {
-  if (MF.getTarget().getTargetTriple().isNVPTX() && !MF.empty())
-    Work(MF);
+/// Does \p Work and returns true if the function has more registers afterwards:
+/// when LLVM computes intervals, it gives parts of a register that are not
+/// connected registers of their own.
+bool splitsRegisters(MachineFunction &MF, function_ref<void()> Work) {
+  unsigned Registers = MF.getRegInfo().getNumVirtRegs();
+  Work();
+  return MF.getRegInfo().getNumVirtRegs() != Registers;
+}
+
+bool runOnNVPTX(MachineFunction &MF, Work Work) {
+  return MF.getTarget().getTargetTriple().isNVPTX() && !MF.empty() &&
+         splitsRegisters(MF, [&] { Work(MF); });
 }
 
 /// A pass for the legacy pass manager. Unless it \p Spoils functions, it
-/// changes nothing.
+/// changes nothing. One that may split registers counts as one that does.
 template <Work Work, bool Spoils = false>
 class LegacyPass : public MachineFunctionPass {
 public:
@@ -65,8 +74,7 @@ public:
   LegacyPass() : MachineFunctionPass(ID) {}
 
   bool runOnMachineFunction(MachineFunction &MF) override {
-    runOnNVPTX(MF, Work);
-    return Spoils;
+    return runOnNVPTX(MF, Work) || Spoils;
   }
 
   void getAnalysisUsage(AnalysisUsage &Usage) const override {
@@ -83,15 +91,14 @@ template <Work Work>
 class NewPass : public PassInfoMixin<NewPass<Work>> {
 public:
   PreservedAnalyses run(MachineFunction &MF, MachineFunctionAnalysisManager &) {
-    runOnNVPTX(MF, Work);
-    return PreservedAnalyses::all();
+    return runOnNVPTX(MF, Work) ? PreservedAnalyses::none()
+                                : PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
 };
 
 } // namespace
 
-// LLVM may split registers when it computes intervals.
 static PassRegistration<LegacyPass<intervals, /*Spoils=*/true>>
     RegisterIntervals("oriel-check-intervals",
                       "Compare Oriel's live intervals with LLVM's", false,
@@ -146,14 +153,11 @@ public:
       return false;
     if (Checks.bench_repetitions)
       benchIntervals(MF, Stage, Checks.bench_repetitions);
-    // LLVM gives parts of a register that are not connected registers of their
-    // own when it computes intervals.
-    unsigned Registers = MF.getRegInfo().getNumVirtRegs();
-    if (Checks.intervals)
-      checkIntervals(MF, Stage);
+    bool HasSplit = Checks.intervals &&
+                    splitsRegisters(MF, [&] { checkIntervals(MF, Stage); });
     if (Checks.control_flow)
       checkControlFlow(MF, Stage);
-    return MF.getRegInfo().getNumVirtRegs() != Registers;
+    return HasSplit;
   }
 
   void getAnalysisUsage(AnalysisUsage &Usage) const override {

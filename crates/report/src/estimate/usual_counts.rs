@@ -31,7 +31,8 @@ const WEIGHT_OF_WARPS: f64 = 0.4;
 /// The threads of a block, for the warps that fit.
 const THREADS: u32 = 128;
 
-/// What is said of the counts between two steps is at least so sure.
+/// Added to both the share that trees give the counts between two steps and the one that these have, so that
+/// trees that are certain exclude nothing.
 const LEAST_SHARE: f64 = 0.001;
 
 /// The probability that a kernel has at most so many registers.
@@ -116,7 +117,7 @@ impl UsualCounts<'_> {
     }
 }
 
-/// Gives the candidates between two steps together what is said of the steps.
+/// Gives the candidates between two steps together the share that follows from the steps' probabilities.
 fn weigh_by_steps(candidates: &mut [Candidate], steps: &[Step]) {
     let sum = |candidates: &[Candidate]| candidates.iter().map(|it| it.share).sum::<f64>();
     let every = sum(candidates);
