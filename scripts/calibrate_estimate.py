@@ -89,7 +89,7 @@ SPREAD_TREES = dict(
 )
 
 
-# Steps of occupancy up to which ptxas likes to fill registers: further trees say how likely a kernel gets at most so many. LEAST_SHARE is
+# Steps of occupancy up to which ptxas likes to fill registers: further trees say how likely a kernel is to get at most so many. LEAST_SHARE is
 # added to the share that they give the counts between two steps, so that trees that are certain exclude nothing.
 STEPS, LEAST_SHARE = np.array([24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168]), 0.001
 STEP_TREES = dict(

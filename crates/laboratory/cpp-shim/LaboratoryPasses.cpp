@@ -66,7 +66,7 @@ bool runOnNVPTX(MachineFunction &MF, Work Work) {
 }
 
 /// A pass for the legacy pass manager. Unless it \p Spoils functions, it
-/// changes nothing. One that may split registers counts as one that does.
+/// changes nothing. A pass that may split registers spoils them.
 template <Work Work, bool Spoils = false>
 class LegacyPass : public MachineFunctionPass {
 public:
@@ -74,7 +74,8 @@ public:
   LegacyPass() : MachineFunctionPass(ID) {}
 
   bool runOnMachineFunction(MachineFunction &MF) override {
-    return runOnNVPTX(MF, Work) || Spoils;
+    runOnNVPTX(MF, Work);
+    return Spoils;
   }
 
   void getAnalysisUsage(AnalysisUsage &Usage) const override {

@@ -47,6 +47,11 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
                 next = function.previous(instruction);
                 continue;
             }
+            // With two results, one may be that of a copy that waits for the other.
+            let results = function.results(instruction).iter();
+            results
+                .filter_map(|result| result.as_register())
+                .for_each(|result| waiting.forget(result));
             // At most one for each result.
             while let Some(copy) = waiting.waiting_for(function, instruction) {
                 if !budget.spend() {
@@ -72,20 +77,10 @@ struct WaitingCopies {
 }
 
 impl WaitingCopies {
-    /// Returns the copy that waits for a result of the instruction, and whose own result is none of its
-    /// results.
+    /// Returns the copy that waits for a result of the instruction.
     fn waiting_for(&self, function: &Function, instruction: Instruction) -> Option<Instruction> {
-        let results = || {
-            function
-                .results(instruction)
-                .iter()
-                .filter_map(|result| result.as_register())
-        };
-        let writes = |copy| registers_of_copy(function, copy).map(|(result, _)| result);
-        results().find_map(|result| {
-            let copy = self.copies[result].expand()?;
-            results().all(|other| writes(copy) != Some(other)).then_some(copy)
-        })
+        let mut results = function.results(instruction).iter();
+        results.find_map(|result| self.copies[result.as_register()?].expand())
     }
 
     /// Renames the definition and removes the copy.

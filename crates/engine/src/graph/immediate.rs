@@ -6,6 +6,9 @@
 //! final if theirs are. So after a sweep only the targets of retreating edges are visited again; on
 //! a reducible graph such an edge changes nothing, and the iteration ends.
 //!
+//! Any other order in which every node but the entry has a predecessor before it gives the same dominators:
+//! they come first in it, too. An edge that goes back without closing a cycle then takes another sweep.
+//!
 //! On the graphs of real programs the walks are short. A chain of blocks that all leave for one
 //! exit makes them as long as the chain, and irreducible graphs can need many sweeps. So the steps
 //! are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.

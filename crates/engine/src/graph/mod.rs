@@ -10,7 +10,7 @@
 //! | `control_flow_graph.rs` | a graph in two flat arrays, from a list of edges |
 //! | `edge_map.rs` | successors by block in a hash map, as ptxas keeps them |
 //! | `reversed.rs` | the graph with reversed edges and one exit |
-//! | `order.rs`, `back_edges.rs` | reverse post-order, and the edges against it |
+//! | `order.rs`, `back_edges.rs` | reverse post-order, and the edges against it; nodes by number as an order |
 //! | `immediate.rs`, `semi_nca.rs` | two ways to find immediate dominators |
 //! | `dominators.rs`, `post_dominators.rs`, `frontier.rs` | the trees and their queries |
 //! | `loops.rs` | natural loops and their nesting |

@@ -398,7 +398,7 @@ fn where_iteration_takes_too_long_the_other_algorithm_takes_over() {
 #[test]
 fn numbers_serve_as_an_order_where_each_node_has_a_predecessor_with_a_lower_one() {
     let mut tree = DominatorTree::default();
-    // 3 -> 2 closes no cycle, yet goes back in the numbers: what dominates 2 is known in the second sweep.
+    // 3 -> 2 closes no cycle, yet goes back in the numbers: the dominator of 2 is known in the second sweep.
     assert!(tree.compute_by_number(&graph(5, &[(0, 1), (1, 2), (1, 4), (0, 3), (3, 2), (2, 4)])));
     assert_eq!(tree.immediate(block(2)), Some(block(0)));
     assert_eq!(tree.immediate(block(4)), Some(block(0)));

@@ -15,6 +15,7 @@
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
 use super::usual_counts::{Step, UsualCounts, even};
 use super::{Features, RegisterEstimate};
+use std::ops::Range;
 
 /// Registers besides those of the schedule, counted on both sides of shares.
 const OFFSET: f32 = 6.0;
@@ -84,8 +85,8 @@ pub struct Model<'m> {
     registers: Forest<'m>,
     /// From inputs to the logarithm of the spread of errors.
     spread: Forest<'m>,
-    /// Counts up to which ptxas likes to fill registers, ascending, each from inputs to the logarithm of the
-    /// odds that a kernel has at most so many.
+    /// Counts up to which ptxas likes to fill registers, ascending, each with trees from inputs to the
+    /// logarithm of the odds that a kernel has at most so many.
     steps: &'m [(u32, Forest<'m>)],
 }
 
@@ -188,6 +189,16 @@ impl Model<'_> {
         Some(Features::NAMES[feature])
     }
 
+    /// Returns the steps within a range of counts.
+    fn steps_within(&self, counts: Range<u32>, inputs: &[f32]) -> Vec<Step> {
+        let steps = self.steps.iter().filter(|(count, _)| counts.contains(count));
+        let step = |(count, odds): &(u32, Forest<'_>)| Step {
+            count: *count,
+            probability: 1.0 / (1.0 + (-odds.sum(inputs, |_, _| ())).exp()),
+        };
+        steps.map(step).collect()
+    }
+
     /// Returns the estimate for a function.
     pub fn estimate(&self, features: &Features) -> RegisterEstimate {
         if features.debug > 0.0 {
@@ -206,14 +217,7 @@ impl Model<'_> {
             unlike = unlike.or(Some("source_peak"));
             even(needed)
         } else if features.allotted_registers == 0.0 && needed > Self::needed_for_calls(features) {
-            let steps = |counts: std::ops::Range<u32>| -> Vec<Step> {
-                let steps = self.steps.iter().filter(|(count, _)| counts.contains(count));
-                let step = |(count, odds): &(u32, Forest<'_>)| Step {
-                    count: *count,
-                    probability: 1.0 / (1.0 + (-odds.sum(&inputs, |_, _| ())).exp()),
-                };
-                steps.map(step).collect()
-            };
+            let steps = |counts| self.steps_within(counts, &inputs);
             self.usual.likely(features.sm as u32, needed, spread, steps)
         } else {
             even(needed)

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_step_decides_on_which_side_the_estimate_is() {
+    fn the_estimate_is_on_the_likely_side_of_a_step() {
         let plain = with_one(0);
         let counts = UsualCounts {
             weights: [&plain, &plain, &plain],
