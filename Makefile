@@ -4,12 +4,13 @@ CARGO ?= cargo
 PYTHON ?= python3
 
 .PHONY: run test build test-binaries dist setup lint unit lit identity execute phases docs differential memory mutate python clean help
-.PHONY: install uninstall deb install-test threads compare soak soak-short random-c random-c-short
+.PHONY: identity-short phases-short install uninstall deb install-test threads compare soak soak-short random-c random-c-short
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity execute phases docs differential mutate memory soak-short random-c-short python install-test    the parts of make test"
+	@echo "make lint unit lit identity-short execute phases-short docs differential mutate memory soak-short random-c-short python install-test    the parts of make test"
+	@echo "make identity  every example in all configurations; make phases: with every phase"
 	@echo "make soak      thousands of modules with every check on; make random-c: hundreds of random C programs"
 	@echo "make threads   eight threads that compile, with ThreadSanitizer; make compare: llc and Oriel judged by ptxas"
 	@echo "make install   builds and installs below PREFIX (/usr/local), with DESTDIR in front; make uninstall removes it"
@@ -18,10 +19,12 @@ help:
 run: setup build
 	$(PYTHON) scripts/run_examples.py
 
-# One compilation alone leaves a processor idle at its end: what compiles goes first, two at a time.
+# Two parts at a time, since many leave a processor idle at their end. What compiles goes first. The branch counts of `dist` double
+# its time, and the large products of configurations are gone through in part: `make dist identity phases` does all.
+TWO_AT_A_TIME = --no-print-directory --jobs=2 --output-sync=target DIST=--without-counts
 test: setup
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-binaries dist
-	@$(MAKE) --no-print-directory lint unit lit identity execute phases docs differential mutate memory soak-short random-c-short python install-test
+	@$(MAKE) $(TWO_AT_A_TIME) test-binaries dist
+	@$(MAKE) $(TWO_AT_A_TIME) lint unit lit identity-short execute phases-short docs differential mutate memory soak-short random-c-short python install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -35,9 +38,9 @@ test-binaries: build
 	$(CARGO) test --release --no-run
 
 # The plug-in that is installed; the tool is that of `build`. Slower to build, because it is optimised across crates and by counts
-# of its branches.
+# of its branches; DIST= has the script's arguments.
 dist: build
-	$(PYTHON) scripts/build_dist.py
+	$(PYTHON) scripts/build_dist.py $(DIST)
 
 # In the profile that is built anyway, or the shim would be compiled again.
 lint:
@@ -58,6 +61,10 @@ lit:
 identity:
 	$(PYTHON) scripts/check_identity.py
 
+# Each example in a seventh of the configurations, another one than its neighbours.
+identity-short:
+	$(PYTHON) scripts/check_identity.py --share 7
+
 # Every example's launches in the interpreter, at both stages.
 execute:
 	$(PYTHON) scripts/check_execution.py
@@ -65,6 +72,10 @@ execute:
 # Each phase alone on every example.
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
+
+# A third of the phases on each example, others than on its neighbours.
+phases-short:
+	$(PYTHON) scripts/check_phases.py --sm 90 --share 3
 
 # The commands of README.md and docs/*.md, and the comparison of commits that docs/ci.md describes.
 docs:

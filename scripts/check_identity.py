@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Exports every example's functions, rebuilds them and compares the PTX with that of llc alone, byte for byte.
 
-    scripts/check_identity.py [--sm 50,80] [-O 1,2,3] [SOURCE ...]
+    scripts/check_identity.py [--sm 50,80] [-O 1,2,3] [--share N] [SOURCE ...]
 
 Each source is compiled for each compute capability and optimisation level, with and without -g; llc then runs
 alone, with `-oriel=optimize -oriel-phases=none` and with `-oriel=analyze`, with -verify-machineinstrs. Where llc alone
-does not pass its own verifier, that switch is left out, and the last line but one says how often.
+does not pass its own verifier, that switch is left out, and the last line but one says how often. With --share each source is
+compiled in one of N configurations, and neighbours in others.
 """
 
 import argparse
+import itertools
 import sys
 import tempfile
 from pathlib import Path
@@ -68,13 +70,13 @@ def main():
     parser.add_argument("sources", nargs="*")
     parser.add_argument("--sm", default=",".join(examples.SM_VERSIONS))
     parser.add_argument("-O", dest="levels", default=",".join(examples.OPT_LEVELS))
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="only every N-th configuration of each source")
     arguments = parser.parse_args()
+    variants = list(itertools.product(arguments.sm.split(","), arguments.levels.split(","), (False, True)))
     configurations = [
-        (source, sm, level, debug)
-        for source in arguments.sources or examples.examples()
-        for sm in arguments.sm.split(",")
-        for level in arguments.levels.split(",")
-        for debug in (False, True)
+        (source, *variant)
+        for number, source in enumerate(arguments.sources or examples.examples())
+        for variant in common.share(variants, number, arguments.share)
     ]
     results = common.parallel("export and rebuild", check, configurations)
     failed = sum(1 for problems, _ in results if problems)

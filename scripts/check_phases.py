@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every example with each phase alone, at each stage that it accepts, and checks the result.
 
-    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [--every N] [--light] [SOURCE ...]
+    scripts/check_phases.py [--sm 80,90] [-O 2] [--phases NAME,NAME@late] [--every N] [--share N] [--light] [SOURCE ...]
 
 Oriel's verifier runs after the phase and LLVM's after the function was changed; no function may be refused by
 either. Control flow and liveness are compared with LLVM's. PTX that differs from that of llc alone goes through
@@ -9,7 +9,7 @@ ptxas, where that is installed. Where the interpreter can run the example, `orie
 give the same memory after each phase, after the pipeline and after random lists of phases as before, and so does what
 the back end makes of the functions after phases of the first stage. The table says how many functions each phase
 changed and what it counted. Phases that aim at a register budget get a small one, so that they have work. With --light
-clang leaves its IR as it is, as simple front ends do.
+clang leaves its IR as it is, as simple front ends do. With --share each source gets one of N phases, and neighbours others.
 """
 
 import argparse
@@ -94,11 +94,12 @@ def main():
     parser.add_argument("--phases", help="NAME@STAGE, separated by commas [default: all, at both stages]")
     parser.add_argument("--light", action="store_true", help="without LLVM's passes over the IR of the examples")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th source")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="only every N-th phase for each source")
     arguments = parser.parse_args()
     phases = arguments.phases.split(",") if arguments.phases else all_phases()
     work = [
-        (source, sm, level, phases, arguments.light)
-        for source in (arguments.sources or examples.examples())[:: arguments.every]
+        (source, sm, level, common.share(phases, number, arguments.share), arguments.light)
+        for number, source in enumerate((arguments.sources or examples.examples())[:: arguments.every])
         for sm in arguments.sm.split(",")
         for level in arguments.levels.split(",")
     ]

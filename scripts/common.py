@@ -129,6 +129,11 @@ def count_ptx_instructions(ptx):
     return counts
 
 
+def share(items, number, every):
+    """Every so many-th of the items; which ones depends on the number, so that neighbours together have them all."""
+    return items[number % every :: every]
+
+
 def in_process(work, seconds):
     """Does the work in a process of its own, with all that it starts. Returns whether it ended in time; if not, it is killed."""
     child = os.fork()
