@@ -4,13 +4,13 @@ CARGO ?= cargo
 PYTHON ?= python3
 
 .PHONY: run test build test-binaries dist setup lint unit lit identity execute phases docs differential memory mutate python clean help
-.PHONY: identity-short phases-short install uninstall deb install-test threads compare soak soak-short random-c random-c-short
+.PHONY: identity-short phases-short differential-short install uninstall deb install-test threads compare soak soak-short random-c random-c-short
 
 help:
 	@echo "make run       build, compile every example without and with Oriel, print a table"
 	@echo "make test      all tests, linters and the format check"
-	@echo "make lint unit lit identity-short execute phases-short docs differential mutate memory soak-short random-c-short python install-test    the parts of make test"
-	@echo "make identity  every example in all configurations; make phases: with every phase"
+	@echo "make lint unit lit identity-short execute phases-short docs differential-short mutate memory soak-short random-c-short python install-test    the parts of make test"
+	@echo "make identity  every example in all configurations; make phases: with every phase; make differential: 300 generated kernels"
 	@echo "make soak      thousands of modules with every check on; make random-c: hundreds of random C programs"
 	@echo "make threads   eight threads that compile, with ThreadSanitizer; make compare: llc and Oriel judged by ptxas"
 	@echo "make install   builds and installs below PREFIX (/usr/local), with DESTDIR in front; make uninstall removes it"
@@ -20,11 +20,11 @@ run: setup build
 	$(PYTHON) scripts/run_examples.py
 
 # Two parts at a time, since many leave a processor idle at their end. What compiles goes first. The branch counts of `dist` double
-# its time, and the large products of configurations are gone through in part: `make dist identity phases` does all.
+# its time, and the large products of configurations are gone through in part: `make dist identity phases differential` does all.
 TWO_AT_A_TIME = --no-print-directory --jobs=2 --output-sync=target DIST=--without-counts
 test: setup
 	@$(MAKE) $(TWO_AT_A_TIME) test-binaries dist
-	@$(MAKE) $(TWO_AT_A_TIME) lint unit lit identity-short execute phases-short docs differential mutate memory soak-short random-c-short python install-test
+	@$(MAKE) $(TWO_AT_A_TIME) lint unit lit identity-short execute phases-short docs differential-short mutate memory soak-short random-c-short python install-test
 	@echo "make test: everything passed"
 
 setup:
@@ -82,10 +82,12 @@ docs:
 	$(PYTHON) scripts/check_docs.py
 	$(PYTHON) scripts/check_ci.py
 
-# 300 generated kernels before and after phases, and wrong edits in 300.
-differential: build
-	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --save build/differential
-	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate 300 --mutate all
+# Generated kernels before and after phases, and wrong edits in as many.
+differential: KERNELS = 300
+differential-short: KERNELS = 120
+differential differential-short: build
+	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate $(KERNELS) --save build/differential
+	$${CARGO_TARGET_DIR:-target}/release/oriel differential --generate $(KERNELS) --mutate all
 
 # Damaged snapshots and plans.
 mutate:
