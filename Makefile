@@ -20,7 +20,7 @@ run: setup build
 	$(PYTHON) scripts/run_examples.py
 
 # Two parts at a time, since many leave a processor idle at their end. What compiles goes first. The branch counts of `dist` double
-# its time, and the large products of configurations are gone through in part: `make dist identity phases differential` does all.
+# its time, and the large products of configurations are run in part: `make dist identity phases differential` runs all.
 TWO_AT_A_TIME = --no-print-directory --jobs=2 --output-sync=target DIST=--without-counts
 test: setup
 	@$(MAKE) $(TWO_AT_A_TIME) test-binaries dist
@@ -61,7 +61,7 @@ lit:
 identity:
 	$(PYTHON) scripts/check_identity.py
 
-# Each example in a seventh of the configurations, another one than its neighbours.
+# Each example in a seventh of the configurations, and its neighbours in others.
 identity-short:
 	$(PYTHON) scripts/check_identity.py --share 7
 
@@ -73,7 +73,7 @@ execute:
 phases:
 	$(PYTHON) scripts/check_phases.py --sm 90
 
-# A third of the phases on each example, others than on its neighbours.
+# A third of the phases on each example, and others on its neighbours.
 phases-short:
 	$(PYTHON) scripts/check_phases.py --sm 90 --share 3
 

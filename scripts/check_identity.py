@@ -6,7 +6,7 @@
 Each source is compiled for each compute capability and optimisation level, with and without -g; llc then runs
 alone, with `-oriel=optimize -oriel-phases=none` and with `-oriel=analyze`, with -verify-machineinstrs. Where llc alone
 does not pass its own verifier, that switch is left out, and the last line but one says how often. With --share each source is
-compiled in one of N configurations, and neighbours in others.
+compiled only in every N-th configuration, and its neighbours in others.
 """
 
 import argparse

@@ -9,7 +9,8 @@ ptxas, where that is installed. Where the interpreter can run the example, `orie
 give the same memory after each phase, after the pipeline and after random lists of phases as before, and so does what
 the back end makes of the functions after phases of the first stage. The table says how many functions each phase
 changed and what it counted. Phases that aim at a register budget get a small one, so that they have work. With --light
-clang leaves its IR as it is, as simple front ends do. With --share each source gets one of N phases, and neighbours others.
+clang leaves its IR as it is, as simple front ends do. With --share each source gets only every
+N-th phase, and its neighbours others.
 """
 
 import argparse
@@ -98,8 +99,9 @@ def main():
     arguments = parser.parse_args()
     phases = arguments.phases.split(",") if arguments.phases else all_phases()
     work = [
-        (source, sm, level, common.share(phases, number, arguments.share), arguments.light)
+        (source, sm, level, own_phases, arguments.light)
         for number, source in enumerate((arguments.sources or examples.examples())[:: arguments.every])
+        if (own_phases := common.share(phases, number, arguments.share))
         for sm in arguments.sm.split(",")
         for level in arguments.levels.split(",")
     ]

@@ -130,7 +130,7 @@ def count_ptx_instructions(ptx):
 
 
 def share(items, number, every):
-    """Every so many-th of the items; which ones depends on the number, so that neighbours together have them all."""
+    """Only one of `every` items: another choice for the next number, so that as many neighbours together have all items."""
     return items[number % every :: every]
 
 
