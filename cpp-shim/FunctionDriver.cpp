@@ -92,16 +92,20 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   if (!Settings || Settings->mode == ORIEL_MODE_OFF || !isCandidate(MF))
     return false;
 
+  // Between the stages the memory is kept: touching as much anew costs more
+  // than filling it.
+  scope_exit Release([this, Stage] {
+    if (Stage == ORIEL_STAGE_LATE) {
+      Exporter.releaseLarge();
+      ResultExporter.releaseLarge();
+    }
+  });
   PhaseHost Host(MF, *Stages);
   uint32_t Scope =
       oriel_scope(Stage, MF.getRegInfo().getNumVirtRegs(),
                   MF.getFrameInfo().hasStackObjects(), &Host.callbacks());
   if (Scope == ORIEL_SCOPE_NOTHING)
     return false;
-  scope_exit Release([this] {
-    Exporter.releaseLarge();
-    ResultExporter.releaseLarge();
-  });
   Stopwatch ExportTime;
   // What cannot be exported is refused below.
   bool HasPressure = Scope == ORIEL_SCOPE_PRESSURE &&
