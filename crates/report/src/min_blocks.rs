@@ -4,17 +4,14 @@
 //! with all registers, ptxas may compile it with 32 or 64 registers and many times the spills.
 //! With `.minnctapersm 1` it uses all registers. Kernels that need not spill get more registers by
 //! it, and so fewer warps. Therefore it is set only where spills are certain: where two orders of the
-//! instructions that need few registers, with cheap values computed again, still need twice as
-//! many as a thread can have. (Measured with ptxas 13.0: see `docs/register-estimate.md`.)
+//! instructions that need few registers, with cheap values computed again, still need more than a
+//! thread can have. (Measured with ptxas 13.0: see `docs/register-estimate.md`.)
 
 use super::estimate::{Target, least_need};
 use super::occupancy::LaunchBounds;
 use oriel_engine::live::pressure::excess_pressure;
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::Function;
-
-/// How many times the registers of a thread a kernel must need.
-const CERTAIN: u32 = 2;
 
 /// True if a kernel has a block size, and neither a number of blocks nor of registers.
 pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
@@ -28,17 +25,12 @@ pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
 /// True if a kernel takes the mark, and needs so many registers in LLVM's order, in late form, that the
 /// mark may save it spills. The live ranges tell; [`wants_min_blocks`] decides by the instructions.
 pub fn may_want_min_blocks(snapshot: &Snapshot<'_>) -> bool {
-    takes_min_blocks(snapshot) && excess_pressure(snapshot, certain_need(&Target::of(snapshot))) > 0
+    takes_min_blocks(snapshot) && excess_pressure(snapshot, Target::of(snapshot).register_limit) > 0
 }
 
 /// True if `.minnctapersm 1` is likely to save many spills of a kernel that [may want
 /// it](may_want_min_blocks). `function` is its code in late form.
 pub fn wants_min_blocks(snapshot: &Snapshot<'_>, function: &Function) -> bool {
     let target = Target::of(snapshot);
-    least_need(function, &target) > certain_need(&target)
-}
-
-/// Returns the registers of which a kernel must need more.
-pub(crate) fn certain_need(target: &Target) -> u32 {
-    CERTAIN * target.register_limit
+    least_need(function, &target) > target.register_limit
 }

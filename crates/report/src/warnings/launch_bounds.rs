@@ -14,7 +14,7 @@
 
 use super::{Warning, WarningContext, WarningKind};
 use crate::estimate::{Features, RegisterEstimate, Target};
-use crate::min_blocks::{certain_need, takes_min_blocks, wants_min_blocks};
+use crate::min_blocks::{takes_min_blocks, wants_min_blocks};
 use crate::occupancy::{SmLimits, Usage};
 use crate::pressure::Place;
 
@@ -28,7 +28,7 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
     let limit = bounds.register_limit_of_ptxas(context.snapshot.function().sm);
     if limit <= NEVER_BELOW
         || !takes_min_blocks(context.snapshot)
-        || context.known.pressure <= certain_need(&Target::of(context.snapshot))
+        || context.known.pressure <= Target::of(context.snapshot).register_limit
         || !wants_min_blocks(context.snapshot, context.function)
     {
         return None;
@@ -38,7 +38,7 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
         kind: WarningKind::LaunchBoundsCliff,
         place: Some(Place::of(context.snapshot, block, instruction)),
         problem: format!(
-            "the launch bounds have no least number of blocks, and the kernel needs more than twice the {limit} registers \
+            "the launch bounds have no least number of blocks, and the kernel needs more than the {limit} registers \
              that they leave"
         ),
         cost: format!("ptxas may give a thread 32 registers instead of {limit} and spill all others"),
