@@ -5,7 +5,8 @@
                                  [--maxnreg N] [--without-debug] FILE.bc ...
 
 Files are LLVM IR or bitcode of one project, the family. Of each, up to --most-kernels kernels are taken, in the order of a hash of their
-names. Those of Triton are compiled with the options that Triton gives to its own LLVM. With debug information the PTX tells ptxas to
+names. Those of Triton (front ends "Triton", with made-up types and constants, and "Triton launched", which launch_triton.py
+records) are compiled with the options that Triton gives to its own LLVM. With debug information the PTX tells ptxas to
 compile for a debugger; with --without-debug that mark is taken out first, as Triton does. With --maxnreg, kernels get the limit N, up to
 which ptxas uses registers freely: that says more of what a kernel needs than the step of occupancy at which it stops otherwise. Kernels
 get a checksum of file and kernel in place of their name; a line of the same family, checksum, SM and N is replaced. What llc or ptxas
@@ -68,12 +69,12 @@ def measure(source, stem, sm, arguments, assembler, folder):
     """Lines for the kernels of a file."""
     ptx, inputs = Path(folder) / "out.ptx", [source]
     command = examples.llc_command(source, ptx, sm, "3")
-    if arguments.front_end == "Triton":
+    if arguments.front_end.startswith("Triton"):
         # LLVM's options change the code, so the features are those of what llc made with them.
         snapshots = Path(tempfile.mkdtemp(dir=folder))
         command[1:1] = [*AS_IN_TRITON, f"-load={common.plugin()}", "-oriel=analyze", f"-oriel-snapshot={snapshots}"]
     common.run(command)
-    if arguments.front_end == "Triton":
+    if arguments.front_end.startswith("Triton"):
         inputs = sorted(snapshots.glob("*.late.oriel"))
     if arguments.without_debug:
         ptx.write_text(ptxas.without_debug(ptx.read_text()))
