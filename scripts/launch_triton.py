@@ -3,14 +3,14 @@
 
     scripts/launch_triton.py [--sm 80] [--most-forms 2] [--most-cases 6] [--seconds 20] --output FOLDER FILE.py ...
 
-Run it with the Python of an environment that has Triton, torch and pytest. A file in which pytest finds tests
-is given to it, any other is executed. torch is told that there is a GPU, and what is asked to be there is kept in the memory of the CPU. A
-launch is recorded and not executed, so the programs compute with what their outputs held before, and most tests fail: after the launch
-that is looked for here. Unlike those of compile_triton.py, types, constants and options are those that the project uses, and of an
+Run it with the Python of an environment that has Triton, torch and pytest; with `python -O`, assertions about results do not end a test.
+A file in which pytest finds tests is given to it, any other is executed. torch is told that there is a GPU, and what is asked to be there
+is kept in the memory of the CPU. A launch is recorded and not executed, so that programs compute with what their outputs held before and
+tests may fail. Unlike those of compile_triton.py, types, constants and options are those that the project uses, and of an
 autotuned kernel the first --most-forms of its configurations.
 
-The IR is in FOLDER/FILE.KERNEL.NUMBER.SM.ll as compile_triton.py writes it, for at most --most-forms different launches of a kernel. Of a
-parametrised test, --most-cases cases are run, evenly spread, each for at most so many seconds.
+The IR is in FOLDER/FILE.KERNEL.NUMBER.SM.ll as compile_triton.py writes it, for at most --most-forms different launches of a kernel, all
+files taken together. Of a parametrised test, --most-cases cases are run, evenly spread, each for at most so many seconds.
 """
 
 import argparse
@@ -59,7 +59,6 @@ class Recorder:
         self.arguments = arguments
         self.forms = {}
         self.seen = set()
-        self.stem = ""
 
     def compile(self, function, signature, constants, options, attributes):
         import triton
@@ -111,8 +110,6 @@ def record_launches(recorder):
         clear_cache=lambda cache: None,
         is_active=lambda: True,
         utils=SimpleNamespace(get_device_properties=lambda device: OF_DRIVER),
-        launcher_cls=None,
-        binary_ext="llir",
     )
     triton.runtime.driver.set_active(device)
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = lambda call, **options: (call(), 1.0)[1]
@@ -123,7 +120,6 @@ def record_launches(recorder):
         add_stages(self, stages, *rest)
         for stage in ("ptx", "cubin"):
             stages.pop(stage, None)
-        self.binary_ext = "llir"
 
     CUDABackend.add_stages = to_llvm
     triton.compiler.compiler.CompiledKernel.__init__ = lambda self, source, group, hash: setattr(
