@@ -123,20 +123,25 @@ def signature(function, constants, pointer, is_true):
     return kinds, values
 
 
+def gpu_target(sm):
+    """Triton's name for an SM such as `90a`."""
+    from triton.backends.compiler import GPUTarget
+
+    return GPUTarget("cuda", int(re.sub(r"\D", "", sm)), 32)
+
+
 def compilations(function, constants, target):
     """Compiles a kernel with the first types and constants that Triton accepts. Returns the result and a function that compiles it again, both
     None if Triton accepts none, and why it refused the last ones."""
-    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
     import triton
 
-    capability = int(re.sub(r"\D", "", target))
     options = {name: constants[name] for name in ("num_warps", "num_stages") if name in constants and name not in function.arg_names}
 
     def compile_kernel(kinds, values):
         source = ASTSource(fn=function, signature=kinds, constexprs=values)
-        return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+        return triton.compile(source, target=gpu_target(target), options=options)
 
     reason = None
     for pointer in ("*fp16", "*fp32", "*i32"):

@@ -22,13 +22,13 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from compile_triton import with_old_constants, with_triple
+from compile_triton import gpu_target, with_old_constants, with_triple
 from pretended_gpu import OF_DRIVER, pretend_gpu
 from stand_ins import MissingModules
 
 
 class ProjectsMissingModules(MissingModules):
-    """Does so only for the modules of projects: what is installed knows how to do without."""
+    """Finds missing modules for the code of projects only: installed packages know how to do without."""
 
     def find_spec(self, name, path=None, target=None):
         frame = sys._getframe(1)
@@ -55,8 +55,10 @@ class Launched:
 class Recorder:
     """Compiles launches to LLVM IR."""
 
-    def __init__(self, arguments):
+    def __init__(self, target, arguments):
+        self.target = target
         self.arguments = arguments
+        # How many forms each kernel has, and what distinguishes those that were tried.
         self.forms = {}
         self.seen = set()
 
@@ -72,11 +74,8 @@ class Recorder:
         if form in self.seen or count >= self.arguments.most_forms:
             return
         self.seen.add(form)
-        target = triton.runtime.driver.active.get_current_target()
         try:
-            compiled = triton.compile(ASTSource(function, signature, constants, attributes), target=target, options=options.__dict__)
-        except Timeout:
-            raise
+            compiled = triton.compile(ASTSource(function, signature, constants, attributes), target=self.target, options=options.__dict__)
         except Exception as problem:
             lines = str(problem).strip().splitlines() or [""]
             print(f"{file}.py {name} sm_{self.arguments.sm}: {type(problem).__name__}: {lines[-1]}", file=sys.stderr, flush=True)
@@ -91,18 +90,16 @@ def record_launches(recorder):
     import torch
     import triton
     import triton.testing
-    from triton.backends.compiler import GPUTarget
     from triton.backends.nvidia.compiler import CUDABackend
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
-    target = GPUTarget("cuda", int(re.sub(r"\D", "", recorder.arguments.sm)), 32)
     device = SimpleNamespace(
         get_current_device=lambda: 0,
         set_current_device=lambda device: None,
         get_current_stream=lambda device=0: 0,
-        get_current_target=lambda: target,
-        get_device_capability=lambda device=0: divmod(target.arch, 10),
+        get_current_target=lambda: recorder.target,
+        get_device_capability=lambda device=0: divmod(recorder.target.arch, 10),
         get_active_torch_device=lambda: torch.device("cuda", 0),
         get_device_interface=lambda: torch.cuda,
         get_benchmarker=lambda: lambda call, **options: (call(), [1.0, 1.0, 1.0])[1],
@@ -155,7 +152,7 @@ def record_launches(recorder):
 
 
 class Timeout(BaseException):
-    pass
+    """Ends a test or script whose time is over; what catches exceptions does not catch it."""
 
 
 class FewCases:
@@ -185,7 +182,7 @@ def execute(path, arguments):
     if re.search(r"^ *(def|class) [Tt]est", path.read_text(errors="replace"), re.MULTILINE):
         import pytest
 
-        quiet = ["-q", "-x", "--maxfail=1000000", "--no-header", "--assert=plain", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore"]
+        quiet = ["-q", "--no-header", "--assert=plain", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore"]
         if pytest.main([*quiet, str(path)], plugins=[FewCases(arguments.most_cases, arguments.seconds)]) != pytest.ExitCode.NO_TESTS_COLLECTED:
             return
     signal.alarm(arguments.seconds * arguments.most_cases)
@@ -208,8 +205,9 @@ def main():
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGALRM, out_of_time)
-    mode = pretend_gpu(arguments.sm)
-    recorder = Recorder(arguments)
+    target = gpu_target(arguments.sm)
+    mode = pretend_gpu(target.arch)
+    recorder = Recorder(target, arguments)
     record_launches(recorder)
     sys.argv[1:] = []
     if arguments.stand_ins:

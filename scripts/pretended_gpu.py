@@ -1,7 +1,6 @@
 """Has torch say that there is a GPU where there is none, for launch_triton.py."""
 
 import contextlib
-import re
 from types import SimpleNamespace
 
 # The properties of an A100, whatever is compiled for: programs choose sizes by them, and Triton knows the target.
@@ -28,8 +27,9 @@ def answers(value):
     return lambda *arguments, **options: value
 
 
-def pretend_gpu(sm):
-    """Has torch say that there is a GPU, and keep what should be there with the CPU. Returns the mode to be entered."""
+def pretend_gpu(capability):
+    """Has torch say that there is a GPU of such a capability (80 for sm_80), and keep what should be there with the CPU. Returns the mode to
+    be entered."""
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._device import DeviceContext
@@ -42,14 +42,13 @@ def pretend_gpu(sm):
     def here(value):
         return "cpu" if is_there(value) else value
 
-    asks_device = torch.Tensor.device.__get__
-    asks_kind = torch.Tensor.is_cuda.__get__
-
     class OnCpu(TorchFunctionMode):
         def __torch_function__(self, function, types, arguments=(), options=None):
-            if function is asks_device or getattr(function, "__self__", None) is torch.Tensor.device:
+            # Reading an attribute is a call of a new object each time.
+            attribute = getattr(function, "__self__", None)
+            if attribute is torch.Tensor.device:
                 return there
-            if function is asks_kind or getattr(function, "__self__", None) is torch.Tensor.is_cuda:
+            if attribute is torch.Tensor.is_cuda:
                 return True
             options = {name: here(value) for name, value in (options or {}).items()}
             if function is torch.Tensor.cuda:
@@ -58,8 +57,8 @@ def pretend_gpu(sm):
                 options["pin_memory"] = False
             return function(*(here(value) if function is not torch.device else value for value in arguments), **options)
 
-    capability = divmod(int(re.sub(r"\D", "", sm)), 10)
-    properties = SimpleNamespace(**PROPERTIES, major=capability[0], minor=capability[1], gcnArchName="")
+    major, minor = divmod(capability, 10)
+    properties = SimpleNamespace(**PROPERTIES, major=major, minor=minor, gcnArchName="")
     waits = ("synchronize", "wait_stream", "wait_event", "record_event", "record", "wait")
     stream = SimpleNamespace(cuda_stream=0, device=there, **{name: answers(None) for name in waits})
     event = SimpleNamespace(elapsed_time=answers(1.0), query=answers(True), **{name: answers(None) for name in waits})
@@ -69,7 +68,7 @@ def pretend_gpu(sm):
         is_initialized=True,
         device_count=1,
         current_device=0,
-        get_device_capability=capability,
+        get_device_capability=(major, minor),
         get_device_properties=properties,
         get_device_name="NVIDIA GPU",
         is_bf16_supported=True,
@@ -98,7 +97,6 @@ def pretend_gpu(sm):
     cuda.device = cuda.device_of = cuda.stream = lambda *arguments: contextlib.nullcontext()
     cuda.Stream = type("Stream", (), {"__new__": lambda kind, *arguments, **options: stream})
     cuda.Event = type("Event", (), {"__new__": lambda kind, *arguments, **options: event})
-    cuda.amp.autocast = torch.autocast
     # Nothing has been computed, so that comparisons would only end a test before its next launch.
     for owner in (torch, torch.Tensor):
         owner.allclose, owner.equal = answers(True), answers(True)

@@ -28,7 +28,7 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
     let limit = bounds.register_limit_of_ptxas(context.snapshot.function().sm);
     if limit <= NEVER_BELOW
         || !takes_min_blocks(context.snapshot)
-        || context.known.pressure <= Target::of(context.snapshot).register_limit
+        || context.known.pressure <= limit
         || !wants_min_blocks(context.snapshot, context.function)
     {
         return None;
