@@ -140,18 +140,58 @@ fn moves_needed(function: &Function, mapping: &OpcodeMapping, written: &Written<
     }
     let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
     let mut moves = 0;
+    let mut values = ValuesWritten::default();
     for class in mapping.operands().iter() {
         match *class {
             OperandClass::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
-            class if class.is_source() => match fit(function, mapping, class, *sources.next()?) {
-                Fit::Good => {}
-                Fit::AfterMove => moves += 1,
-                Fit::Bad => return None,
-            },
+            class if class.is_source() => {
+                let number = written.sources.len() - sources.len();
+                let source = *sources.next()?;
+                let is_accepted = !matches!(class, OperandClass::Constant(_))
+                    || is_in_range(function, mapping.operation, number, source);
+                match fit(function, mapping, class, source) {
+                    Fit::Good if is_accepted && values.accept(function, class, source) => {}
+                    Fit::AfterMove => moves += 1,
+                    Fit::Good | Fit::Bad => return None,
+                }
+            }
             _ => {}
         }
     }
     Some(moves)
+}
+
+/// True if an instruction that has an opcode with a constant as source `number` accepts this one there:
+/// a barrier's number and its count of threads, and the position and length of a bit field, are
+/// limited. In a register all are accepted; such code need not be executed.
+fn is_in_range(function: &Function, operation: Operation, number: usize, constant: Operand) -> bool {
+    let Some(value) = function.integer(constant) else {
+        return true;
+    };
+    match (operation, number) {
+        (Operation::Bar | Operation::BarRed, 0) => (0..16).contains(&value),
+        (Operation::Bar | Operation::BarRed, 1) => value % 32 == 0,
+        (Operation::Bfe, 1..) | (Operation::Bfi, 2..) => (0..256).contains(&value),
+        _ => true,
+    }
+}
+
+/// The constants among the values that one instruction writes to memory. They are all integers or
+/// all floating-point numbers, or PTX sees elements of different types.
+#[derive(Default)]
+struct ValuesWritten {
+    are_floats: Option<bool>,
+}
+
+impl ValuesWritten {
+    /// Adds an operand. Returns false if it does not go with the others.
+    fn accept(&mut self, function: &Function, class: OperandClass, operand: Operand) -> bool {
+        if !matches!(class, OperandClass::Value(_)) || !operand.is_constant() {
+            return true;
+        }
+        let is_float = function.integer(operand).is_none();
+        *self.are_floats.get_or_insert(is_float) == is_float
+    }
 }
 
 pub(super) fn special_fits(function: &Function, mapping: &OpcodeMapping, written: &Written<'_>) -> bool {
@@ -306,5 +346,35 @@ bix0:
         assert!(!fits(popc, 0, integer));
         // An integer is no constant for a sum of floats, and vice versa.
         assert!(fits(fadd, 1, float) && !fits(fadd, 1, integer) && !fits(add, 1, float));
+    }
+
+    #[test]
+    fn constants_fit_where_ptx_accepts_them() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+    declare %0:R32, %1:R32, %2:R64
+bix0:
+    %3:R32 = BFE.u32 %0, %1, %1
+    %4:R32 = BFI.b32 %0, %1, %1, 8
+    BAR.sync %0, %1
+    ST.weak.thread.global.b32.b32 %0, %1, [%2]
+    ST.weak.thread.global.b32.b32 %1, 2.0f32, [%2]
+    RET
+}
+";
+        let mut function = parse_function(text).expect("it is well formed");
+        let [in_range, behind, threads] = [8, 256, 64].map(|value| function.integer_operand(value));
+        let all: Vec<Instruction> = function.instructions(function.entry()).collect();
+        let [bfe, bfi, bar, integers, floats] = all[..5] else {
+            panic!("five instructions")
+        };
+        let fits = |instruction, number, operand| takes_directly(&function, instruction, number, operand);
+        assert!(fits(bfe, 2, in_range) && !fits(bfe, 2, behind));
+        assert!(fits(bfi, 0, behind) && fits(bfi, 2, in_range) && !fits(bfi, 2, behind));
+        assert!(fits(bar, 0, in_range) && !fits(bar, 0, threads));
+        assert!(fits(bar, 1, threads) && !fits(bar, 1, in_range));
+        // The values of a store are integers or floats.
+        assert!(fits(integers, 0, behind) && fits(integers, 1, behind));
+        assert!(!fits(floats, 0, in_range));
     }
 }
