@@ -117,12 +117,13 @@ bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
     return false;
   // Control may stop at a trap or at a call that does not return, and only LLVM
   // knows whether it does: the last instruction of that kind has to stay. Where
-  // there is none, the end is not reached unless the program is undefined.
+  // there is none, the end is not reached unless the program is undefined. Some
+  // loads have unmodeled side effects, too, but what gives a result goes on.
   for (uint32_t I = Old[1].first_instruction; I != Old[0].first_instruction;
        --I) {
     const MachineInstr &MI = *Input.instructions()[I - 1];
     if (MI.isTerminator() || MI.isCall() || MI.isInlineAsm() ||
-        MI.hasUnmodeledSideEffects())
+        (MI.hasUnmodeledSideEffects() && MI.getNumExplicitDefs() == 0))
       return any_of(seq(First, End),
                     [&](uint32_t J) { return SourceOf(J) == I - 1; });
   }
