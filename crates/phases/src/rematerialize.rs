@@ -40,6 +40,7 @@
 
 mod availability;
 mod expression;
+mod full_blocks;
 mod loop_control;
 mod places;
 mod shared;
@@ -48,7 +49,8 @@ use super::dead_code::remove_unneeded_by;
 use super::instruction_order::Weights;
 use super::never_worse::weighted_instructions;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
-use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
+use full_blocks::FullBlocks;
+use oriel_engine::entity::{EntityRef, Register, SecondaryMap};
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Position, Trial, peaks_of_blocks};
 use places::{Place, PlaceSearch};
@@ -87,16 +89,22 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     if peak < least {
         return PhaseResult::Unchanged;
     }
-    let full = peaks
-        .iter()
-        .filter(|&(_, of_block)| of_block * 100 >= peak * FULL_PERCENT);
-    let full: Vec<Block> = full.map(|&(block, _)| block).collect();
+    let full = FullBlocks::new(function, &liveness, &peaks, (peak * FULL_PERCENT).div_ceil(100));
     let flow = context.control_flow(function);
     let asynchronous = context.asynchronous_registers(function);
-    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, full, peak, &asynchronous);
-    let done = recompute_around(function, &flow, &mut search);
+    let mut search = PlaceSearch::new(function, &flow, &liveness, &units, &full, peak, &asynchronous);
+    let mut done = recompute_around(function, &flow, &mut search);
     if done.trial.is_empty() {
         return PhaseResult::Unchanged;
+    }
+    let most_after = peak - (peak * least_percent).div_ceil(100);
+    done.shortened.retain(|&register| units.knows(register));
+    done.shortened.sort_unstable();
+    done.shortened.dedup();
+    let least_after = full.least_peak_without(&liveness, &units, &done.shortened);
+    // In debug builds the peak itself decides, and is held against this bound.
+    if least_after > most_after && !cfg!(debug_assertions) {
+        return take_back(function, context, done, peak);
     }
     // Then the context can bring the ranges up to date where they are.
     drop(liveness);
@@ -106,19 +114,31 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         units.get(register)
     });
     let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
-    let least_gain = (peak * least_percent).div_ceil(100);
-    if peak_after + least_gain > peak {
-        done.trial.take_back(function);
-        context.keep_only(Analyses::CONTROL_FLOW);
-        context.count("taken-back", done.values);
-        context.remark(RemarkKind::Missed, "Peak", function, None, || {
-            format!("no value is recomputed: {} of them would lower the peak from {peak} units to {peak_after} only", done.values)
-        });
-        return PhaseResult::Unchanged;
+    debug_assert!(
+        least_after <= peak_after,
+        "a peak of at least {least_after} units is {peak_after}"
+    );
+    if peak_after > most_after {
+        return take_back(function, context, done, peak);
     }
     context.allow(done.weight);
     context.count("values", done.values);
     context.result_of("copies", done.copies)
+}
+
+/// Takes all changes back, because they lower the function's peak by too little.
+fn take_back(function: &mut Function, context: &mut PhaseContext<'_>, done: Done, peak: u32) -> PhaseResult {
+    done.trial.take_back(function);
+    context.keep_only(Analyses::CONTROL_FLOW);
+    context.count("taken-back", done.values);
+    context.remark(RemarkKind::Missed, "Peak", function, None, || {
+        format!(
+            "no value is recomputed: {} of them would lower the peak of {peak} units by less than \
+             {LEAST_GAIN_PERCENT} %",
+            done.values
+        )
+    });
+    PhaseResult::Unchanged
 }
 
 /// The changes made to a function.
@@ -129,6 +149,8 @@ struct Done {
     copies: usize,
     /// The weighted instructions of the copies.
     weight: f64,
+    /// The registers that lost uses or their definition.
+    shortened: Vec<Register>,
 }
 
 /// Recomputes values that live in full blocks, as far as it does not add too many instructions.
@@ -156,7 +178,14 @@ fn recompute_around(function: &mut Function, flow: &ControlFlow, search: &mut Pl
             done.copies += place.expression.len();
             compute_again(function, &order, &mut done.trial, place);
         }
-        let remove = |function: &mut Function, unneeded| done.trial.remove(function, unneeded);
+        let Done { trial, shortened, .. } = &mut done;
+        shortened.push(candidate.register);
+        let remove = |function: &mut Function, unneeded| {
+            let sources = function.sources(unneeded).iter();
+            shortened.extend(sources.filter_map(|source| source.as_register()));
+            shortened.extend(function.result_registers(unneeded));
+            trial.remove(function, unneeded);
+        };
         remove_unneeded_by(function, vec![candidate.definition], remove);
     }
     done

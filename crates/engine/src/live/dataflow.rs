@@ -137,10 +137,25 @@ impl Batch {
             )
     }
 
-    /// Takes registers from the front of the queues while there is room.
-    fn fill(&mut self, queue: &mut Queue<'_>) {
+    /// Takes registers from the front of the queues while there is room. Where one queue is longer than
+    /// its room, the other is only taken as far as the same code goes, so that a batch touches few blocks.
+    fn fill(&mut self, queue: &mut Queue<'_>, scan: &Scan) {
+        let start = |register: &Register| scan.registers[register.index()].definition;
+        let behind = |queue: &[Register], room: usize| queue.get(room).map(start);
+        let ends = [
+            behind(queue.general, GENERAL_BITS),
+            behind(queue.predicates, PREDICATE_BITS),
+        ];
+        let end = ends.into_iter().flatten().min();
         let take = |set: &mut Vec<Register>, queue: &mut &[Register], room: usize| {
-            let (taken, rest) = queue.split_at(queue.len().min(room));
+            let next = &queue[..queue.len().min(room)];
+            let count = match end {
+                Some(end) if behind(queue, room) != Some(end) => {
+                    next.iter().take_while(|&register| start(register) <= end).count()
+                }
+                _ => next.len(),
+            };
+            let (taken, rest) = queue.split_at(count);
             set.clear();
             set.extend_from_slice(taken);
             *queue = rest;
@@ -270,7 +285,7 @@ impl Dataflow {
 
     /// Solves the next batch of `queue`, all of whose registers are defined.
     pub(super) fn solve_batch(&mut self, queue: &mut Queue<'_>, problem: Problem<'_>) {
-        self.batch.fill(queue);
+        self.batch.fill(queue, problem.scan);
         self.segments.clear();
         self.seed(problem);
         self.propagate(problem);

@@ -2,13 +2,13 @@
 
 use super::availability::Availability;
 use super::expression::Expression;
+use super::full_blocks::FullBlocks;
 use super::loop_control::{controls_loop, counts_constants};
 use super::shared::{Candidate, shared_operands};
 use crate::instruction_order::Weights;
 use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
-use oriel_engine::live::SlotIndex;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
 use smallvec::SmallVec;
 
@@ -39,13 +39,7 @@ pub(super) struct Place {
 pub(super) struct PlaceSearch<'a> {
     flow: &'a ControlFlow,
     available: Availability<'a>,
-    /// The blocks where registers are short, in the order of the layout.
-    full: Vec<Block>,
-    is_full: EntityBitSet<Block>,
-    /// The starts of these blocks, in ascending order.
-    starts: Vec<SlotIndex>,
-    /// Their ends.
-    ends: Vec<SlotIndex>,
+    full: &'a FullBlocks,
     /// Whether a value may be recomputed in a deeper loop than its definition.
     may_enter_loops: bool,
     /// The blocks that a value stays live into; kept to save allocations.
@@ -56,35 +50,22 @@ pub(super) struct PlaceSearch<'a> {
 }
 
 impl<'a> PlaceSearch<'a> {
-    /// Creates a search in a function with this peak of which these blocks are full, in the order of the
-    /// layout.
+    /// Creates a search in a function with this peak of which these blocks are full.
     pub fn new(
         function: &Function,
         flow: &'a ControlFlow,
         liveness: &'a Liveness,
         units: &'a Weights,
-        full: Vec<Block>,
+        full: &'a FullBlocks,
         peak: u32,
         asynchronous: &'a EntityBitSet<Register>,
     ) -> Self {
-        let mut is_full = EntityBitSet::with_room(function.block_limit());
-        for &block in &full {
-            is_full.insert(block);
-        }
-        let (starts, ends): (Vec<_>, Vec<_>) = full.iter().map(|&block| liveness.block_range(block)).unzip();
-        debug_assert!(
-            starts.is_sorted() && ends.is_sorted(),
-            "blocks come in the order of the layout"
-        );
         let asynchronous = (!asynchronous.is_empty()).then_some(asynchronous);
         Self {
             flow,
             // ptxas unrolls a small loop with `wgmma`, but not with a copy in it.
             may_enter_loops: asynchronous.is_none() || peak > MOST_REGISTERS,
             full,
-            is_full,
-            starts,
-            ends,
             available: Availability {
                 liveness,
                 units,
@@ -141,6 +122,9 @@ impl<'a> PlaceSearch<'a> {
                 None => kept.push(block),
             }
         }
+        if places.is_empty() {
+            return None;
+        }
         self.find_where_it_stays(home, kept);
         places.retain(|place| !self.stays.contains(place.block));
         (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
@@ -195,7 +179,7 @@ impl<'a> PlaceSearch<'a> {
         let inner = loops
             .innermost(block)
             .expect("a block in a loop has an innermost one");
-        self.may_enter_loops && self.is_full.contains(block) && !self.has_constant_count(function, inner)
+        self.may_enter_loops && self.full.contains(block) && !self.has_constant_count(function, inner)
     }
 
     /// As [`counts_constants`], remembered for each loop.
@@ -228,18 +212,12 @@ impl<'a> PlaceSearch<'a> {
         start < segment.start && segment.end < end
     }
 
-    /// True if a register is live into or out of a full block in which it does not stay live. A
-    /// function may have thousands of either, so the blocks are searched by the register's segments.
+    /// True if a register is live into or out of a full block in which it does not stay live.
     fn lives_in_full_block(&self, register: Register) -> bool {
         let mut segments = self.available.liveness.segments(register).iter();
         segments.any(|segment| {
-            let first = self.ends.partition_point(|&end| end <= segment.start);
-            let starts_before_end = self.starts.partition_point(|&start| start < segment.end);
-            (first..starts_before_end).any(|number| {
-                let enters = self.starts[number] >= segment.start;
-                let leaves = self.ends[number] <= segment.end;
-                (enters || leaves) && !self.stays.contains(self.full[number])
-            })
+            let mut blocks = self.full.entered_or_left(segment);
+            blocks.any(|block| !self.stays.contains(block))
         })
     }
 }

@@ -1,0 +1,90 @@
+//! The blocks where registers are short.
+
+use crate::instruction_order::Weights;
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, Register};
+use oriel_engine::live::{LiveSegment, SlotIndex};
+use oriel_ori::{Function, Liveness};
+use std::ops::Range;
+
+/// The blocks of a function whose peaks reach a limit, in the order of the layout. A block's place in
+/// this order is its number.
+pub(super) struct FullBlocks {
+    /// Each with its peak in units.
+    blocks: Vec<(Block, u32)>,
+    is_full: EntityBitSet<Block>,
+    /// Where these blocks start, in ascending order. A function may have thousands of them, so that
+    /// they are searched for each segment.
+    starts: Vec<SlotIndex>,
+    /// Where they end.
+    ends: Vec<SlotIndex>,
+}
+
+impl FullBlocks {
+    /// Returns the blocks with a peak of at least `least` units; `peaks` is in the order of the layout.
+    pub fn new(function: &Function, liveness: &Liveness, peaks: &[(Block, u32)], least: u32) -> Self {
+        let blocks = peaks.iter().copied().filter(|&(_, peak)| peak >= least);
+        let blocks: Vec<(Block, u32)> = blocks.collect();
+        let mut is_full = EntityBitSet::with_room(function.block_limit());
+        for &(block, _) in &blocks {
+            is_full.insert(block);
+        }
+        let ranges = blocks.iter().map(|&(block, _)| liveness.block_range(block));
+        let (starts, ends): (Vec<_>, Vec<_>) = ranges.unzip();
+        debug_assert!(
+            starts.is_sorted() && ends.is_sorted(),
+            "blocks come in the order of the layout"
+        );
+        Self {
+            blocks,
+            is_full,
+            starts,
+            ends,
+        }
+    }
+
+    /// True if a block is full.
+    pub fn contains(&self, block: Block) -> bool {
+        self.is_full.contains(block)
+    }
+
+    /// Returns the full blocks that a segment enters or leaves.
+    pub fn entered_or_left(&self, segment: &LiveSegment) -> impl Iterator<Item = Block> {
+        self.overlapped(segment).filter_map(|number| {
+            let enters = self.starts[number] >= segment.start;
+            let leaves = self.ends[number] <= segment.end;
+            (enters || leaves).then_some(self.blocks[number].0)
+        })
+    }
+
+    /// Returns the numbers of the full blocks in which a segment is live.
+    fn overlapped(&self, segment: &LiveSegment) -> Range<usize> {
+        let first = self.ends.partition_point(|&end| end <= segment.start);
+        let behind = self.starts.partition_point(|&start| start < segment.end);
+        first..behind.max(first)
+    }
+
+    /// Returns a peak of the function that stays at least, whatever becomes of the ranges of the
+    /// `changed` registers, each named once: that of a full block without those of them that were live in it.
+    pub fn least_peak_without(&self, liveness: &Liveness, units: &Weights, changed: &[Register]) -> u32 {
+        // By how many units a block loses more than the one before it, wrapping around.
+        let mut losses = vec![0_u32; self.blocks.len() + 1];
+        for &register in changed {
+            for segment in liveness.segments(register) {
+                let numbers = self.overlapped(segment);
+                for (number, change) in [
+                    (numbers.start, units.get(register)),
+                    (numbers.end, units.get(register).wrapping_neg()),
+                ] {
+                    losses[number] = losses[number].wrapping_add(change);
+                }
+            }
+        }
+        let mut loss = 0_u32;
+        let peaks = self.blocks.iter().zip(losses).map(|(&(_, peak), change)| {
+            loss = loss.wrapping_add(change);
+            peak.saturating_sub(loss)
+        });
+        peaks.max().unwrap_or(0)
+    }
+}
