@@ -19,14 +19,16 @@ pub(super) struct RangeBuilder<'a> {
     live_into: Vec<Block>,
     /// The segments, before they are joined.
     pieces: Vec<(SlotIndex, SlotIndex)>,
-    /// How many blocks may still be followed to their predecessors.
-    blocks_left: usize,
+    /// How many blocks were followed to their predecessors.
+    visits: usize,
+    /// How many may be.
+    most_visits: usize,
 }
 
 impl<'a> RangeBuilder<'a> {
-    /// Creates a builder that follows at most `most_blocks` blocks to their predecessors, for all
+    /// Creates a builder that follows at most `most_visits` blocks to their predecessors, for all
     /// ranges together.
-    pub fn new(function: &'a Function, flow: &'a ControlFlow, most_blocks: usize) -> Self {
+    pub fn new(function: &'a Function, flow: &'a ControlFlow, most_visits: usize) -> Self {
         let mut ends = SecondaryMap::with_default(SlotIndex::ZERO);
         ends.resize(function.block_limit());
         Self {
@@ -35,8 +37,14 @@ impl<'a> RangeBuilder<'a> {
             ends,
             live_into: Vec::new(),
             pieces: Vec::new(),
-            blocks_left: most_blocks,
+            visits: 0,
+            most_visits,
         }
+    }
+
+    /// Returns how many blocks were followed to their predecessors, for all ranges so far.
+    pub fn visits(&self) -> usize {
+        self.visits
     }
 
     /// Returns the range of a register whose only definition dominates its uses; otherwise, and if no
@@ -71,7 +79,10 @@ impl<'a> RangeBuilder<'a> {
         let mut visited = 0;
         while let Some(&block) = self.live_into.get(visited) {
             visited += 1;
-            self.blocks_left = self.blocks_left.checked_sub(1)?;
+            if self.visits == self.most_visits {
+                return None;
+            }
+            self.visits += 1;
             let predecessors = self.flow.graph.predecessors(block);
             if predecessors.is_empty() {
                 return None;

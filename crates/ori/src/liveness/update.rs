@@ -18,6 +18,11 @@ use std::collections::HashMap;
 /// update is cheaper than a computation.
 const LARGEST_PART: usize = 4;
 
+/// An update is given up when it has visited this part of the blocks that it may visit, as a
+/// reciprocal, and would at this rate visit [`EXCESS`] times as many as it may.
+const EARLIEST_PART: usize = 8;
+const EXCESS: usize = 2;
+
 impl Liveness {
     /// Brings the intervals up to date with a function and its current control flow. Returns false
     /// if they have to be computed anew: because blocks or edges changed, because too much is
@@ -44,8 +49,15 @@ impl Liveness {
             self.number_anew(function);
         }
         // A visit of a block takes half of the time that a computation takes for an instruction.
-        let mut builder = RangeBuilder::new(function, flow, function.instruction_limit());
-        for register in registers {
+        let most_visits = function.instruction_limit();
+        let mut builder = RangeBuilder::new(function, flow, most_visits);
+        let count = registers.len();
+        for (done, register) in registers.into_iter().enumerate() {
+            // In large functions the first ranges tell that all of them would take too long.
+            let visits = builder.visits();
+            if visits > most_visits / EARLIEST_PART && visits * count > most_visits * EXCESS * done {
+                return false;
+            }
             if function.is_unused(register) && function.definitions(register).next().is_none() {
                 self.intervals.remove_interval(register);
                 continue;
