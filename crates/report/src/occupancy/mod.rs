@@ -130,46 +130,56 @@ impl SmLimits {
     /// Returns the most registers with which more warps fit than with `usage`; none if no number
     /// does.
     pub fn step_up(&self, usage: Usage) -> Option<Step> {
-        let warps = self.occupancy(usage).warps_per_sm;
-        let most = usage.registers_per_thread.min(MAX_REGISTERS_PER_THREAD + 1);
-        self.steps(usage, (1..most).rev())
-            .find(|step| step.warps_per_sm > warps)
+        self.most_registers(usage, self.occupancy(usage).warps_per_sm + 1)
     }
 
     /// Returns the fewest registers with which fewer warps fit than with `usage`; none if no number
     /// that a thread can have does.
     pub fn step_down(&self, usage: Usage) -> Option<Step> {
-        let warps = self.occupancy(usage).warps_per_sm;
-        self.steps(usage, usage.registers_per_thread + 1..=MAX_REGISTERS_PER_THREAD)
-            .find(|step| step.warps_per_sm < warps)
+        let last = self.most_registers(usage, self.occupancy(usage).warps_per_sm)?;
+        (last.registers_per_thread < MAX_REGISTERS_PER_THREAD)
+            .then(|| self.step(usage, last.registers_per_thread + 1))
     }
 
     /// Returns the most registers with which at least `blocks` blocks of `threads_per_block` fit,
     /// ignoring shared memory; none if no number does.
     pub fn registers_for(&self, threads_per_block: u32, blocks: u32) -> Option<u32> {
-        (1..=MAX_REGISTERS_PER_THREAD)
-            .rev()
-            .find(|&registers_per_thread| {
-                let usage = Usage {
-                    threads_per_block,
-                    registers_per_thread,
-                    shared_bytes_per_block: 0,
-                };
-                self.occupancy(usage).blocks_per_sm >= blocks
-            })
+        let usage = Usage {
+            threads_per_block,
+            registers_per_thread: 0,
+            shared_bytes_per_block: 0,
+        };
+        let warps = blocks.saturating_mul(threads_per_block.max(1).div_ceil(WARP_THREADS));
+        let step = self.most_registers(usage, warps);
+        step.map(|step| step.registers_per_thread)
     }
 
-    /// Returns the occupancy of `usage` with other register counts.
-    fn steps(&self, usage: Usage, registers: impl Iterator<Item = u32>) -> impl Iterator<Item = Step> {
-        registers.map(move |registers_per_thread| Step {
+    /// Returns the most registers with which `usage` would have at least `warps` warps; none if no
+    /// number does.
+    fn most_registers(&self, usage: Usage, warps: u32) -> Option<Step> {
+        // More registers never leave more warps.
+        let (mut enough, mut most) = (0, MAX_REGISTERS_PER_THREAD);
+        while enough < most {
+            let middle = (enough + most).div_ceil(2);
+            if self.step(usage, middle).warps_per_sm >= warps {
+                enough = middle;
+            } else {
+                most = middle - 1;
+            }
+        }
+        (enough > 0).then(|| self.step(usage, enough))
+    }
+
+    /// Returns the occupancy of `usage` with another register count.
+    fn step(&self, usage: Usage, registers_per_thread: u32) -> Step {
+        let usage = Usage {
             registers_per_thread,
-            warps_per_sm: self
-                .occupancy(Usage {
-                    registers_per_thread,
-                    ..usage
-                })
-                .warps_per_sm,
-        })
+            ..usage
+        };
+        Step {
+            registers_per_thread,
+            warps_per_sm: self.occupancy(usage).warps_per_sm,
+        }
     }
 
     fn blocks_by_warps(&self, threads_per_block: u32) -> u32 {

@@ -112,6 +112,32 @@ fn steps_are_where_the_occupancy_changes() {
 }
 
 #[test]
+fn steps_are_those_of_a_search_over_all_numbers() {
+    for (sm, _) in EXPECTED {
+        let limits = SmLimits::of(sm).unwrap();
+        let warps = |usage| limits.occupancy(usage).warps_per_sm;
+        for (threads, registers, shared_bytes_per_block) in USES {
+            let used = Usage {
+                shared_bytes_per_block,
+                ..usage(threads, registers)
+            };
+            let with = |registers_per_thread| Usage {
+                registers_per_thread,
+                ..used
+            };
+            let mut all = 1..=MAX_REGISTERS_PER_THREAD;
+            let up = all
+                .clone()
+                .rev()
+                .find(|&number| warps(with(number)) > warps(used));
+            assert_eq!(limits.step_up(used).map(|step| step.registers_per_thread), up);
+            let down = all.find(|&number| number > registers && warps(with(number)) < warps(used));
+            assert_eq!(limits.step_down(used).map(|step| step.registers_per_thread), down);
+        }
+    }
+}
+
+#[test]
 fn shared_memory_beyond_what_a_block_can_have_does_not_run() {
     let limits = SmLimits::of(86).unwrap();
     let shared = |shared_bytes_per_block| Usage {

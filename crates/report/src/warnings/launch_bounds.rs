@@ -49,13 +49,22 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
     })
 }
 
-/// Finds a kernel for which ptxas uses the registers that its bounds allot, where a half more warps would
+/// Finds a kernel for which ptxas uses the registers that its bounds allot, where half as many warps more would
 /// fit with what it uses otherwise. Kernels with calls are left out: what they use depends on the callees.
 pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
     let registers = context.known.registers?;
     let target = Target::of(context.snapshot);
     let limits = SmLimits::of(target.sm)?;
     if target.allotted_registers == 0 || !context.snapshot.is_kernel() {
+        return None;
+    }
+    let warps = |registers| {
+        let usage = Usage::of_kernel(context.snapshot, registers);
+        limits.occupancy(usage).warps_per_sm
+    };
+    let now = warps(registers);
+    // The other estimate takes as long as the first, and most kernels have too many warps for that.
+    if 2 * warps(1) < 3 * now {
         return None;
     }
     let not_allotted = Target {
@@ -67,11 +76,7 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
         return None;
     }
     let otherwise = RegisterEstimate::from_features(&features).registers;
-    let warps = |registers| {
-        let usage = Usage::of_kernel(context.snapshot, registers);
-        limits.occupancy(usage).warps_per_sm
-    };
-    let (now, then) = (warps(registers), warps(otherwise));
+    let then = warps(otherwise);
     if 2 * then < 3 * now {
         return None;
     }
