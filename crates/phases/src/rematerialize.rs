@@ -104,7 +104,7 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     let least_after = full.least_peak_without(&liveness, &units, &done.shortened);
     // In debug builds the peak itself decides, and is held against this bound.
     if least_after > most_after && !cfg!(debug_assertions) {
-        return take_back(function, context, done, peak);
+        return take_back(function, context, done, (peak, least_percent));
     }
     // Then the context can bring the ranges up to date where they are.
     drop(liveness);
@@ -119,22 +119,27 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
         "a peak of at least {least_after} units is {peak_after}"
     );
     if peak_after > most_after {
-        return take_back(function, context, done, peak);
+        return take_back(function, context, done, (peak, least_percent));
     }
     context.allow(done.weight);
     context.count("values", done.values);
     context.result_of("copies", done.copies)
 }
 
-/// Takes all changes back, because they lower the function's peak by too little.
-fn take_back(function: &mut Function, context: &mut PhaseContext<'_>, done: Done, peak: u32) -> PhaseResult {
+/// Takes all changes back, because they lower the function's peak by less than this percentage.
+fn take_back(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    done: Done,
+    (peak, least_percent): (u32, u32),
+) -> PhaseResult {
     done.trial.take_back(function);
     context.keep_only(Analyses::CONTROL_FLOW);
     context.count("taken-back", done.values);
     context.remark(RemarkKind::Missed, "Peak", function, None, || {
         format!(
             "no value is recomputed: {} of them would lower the peak of {peak} units by less than \
-             {LEAST_GAIN_PERCENT} %",
+             {least_percent} %",
             done.values
         )
     });

@@ -88,3 +88,45 @@ impl FullBlocks {
         peaks.max().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriel_engine::graph::Traversal;
+    use oriel_ori::{ControlFlow, parse_function, peaks_of_blocks};
+
+    #[test]
+    fn a_block_keeps_what_the_changed_registers_do_not_take() {
+        let text = "\
+kernel \"k\" sm_80 ssa {
+bix0:
+    %0:R32 = LD.global.b32.b32 [0]
+    %1:R32 = LD.global.b32.b32 [4]
+    %2:R32 = LD.global.b32.b32 [8]
+    BRA fall bix1
+bix1:
+    ST.global.b32.b32 %1, [4]
+    ST.global.b32.b32 %2, [8]
+    BRA fall bix2
+bix2:
+    ST.global.b32.b32 %0, [0]
+    RET
+}
+";
+        let function = parse_function(text).expect("it is well formed");
+        let liveness = Liveness::compute(&function, &ControlFlow::analyze(&function, Traversal::default()));
+        let units = Weights::of(&function);
+        let peaks = peaks_of_blocks(&function, &liveness, |register| units.get(register));
+        let registers: Vec<Register> = function.registers().collect();
+        let [first, second, _] = registers[..] else {
+            panic!("three registers")
+        };
+        let full = FullBlocks::new(&function, &liveness, &peaks, 3);
+        let blocks = function.blocks();
+        assert!(full.contains(blocks[0]) && full.contains(blocks[1]) && !full.contains(blocks[2]));
+        let crossed: Vec<Block> = full.entered_or_left(&liveness.segments(first)[0]).collect();
+        assert_eq!(crossed, blocks[..2]);
+        let least = |changed: &[Register]| full.least_peak_without(&liveness, &units, changed);
+        assert_eq!((least(&[]), least(&[second]), least(&registers)), (3, 2, 0));
+    }
+}
