@@ -12,7 +12,7 @@
 ; CHECK-LABEL: .entry bits(
 ; CHECK: bfi.b32 %r{{[0-9]+}}, 3, %r{{[0-9]+}}, %r{{[0-9]+}}, 8;
 ; CHECK-LABEL: .entry values(
-; CHECK-NOT: st.param.v2.b32 [param0], {5, 0f
+; CHECK: st.param.v2.b32 [param0], {%r{{[0-9]+}}, 0f40000000};
 
 target triple = "nvptx64-nvidia-cuda"
 

@@ -102,48 +102,38 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     done.shortened.sort_unstable();
     done.shortened.dedup();
     let least_after = full.least_peak_without(&liveness, &units, &done.shortened);
-    // In debug builds the peak itself decides, and is held against this bound.
-    if least_after > most_after && !cfg!(debug_assertions) {
-        return take_back(function, context, done, (peak, least_percent));
-    }
     // Then the context can bring the ranges up to date where they are.
     drop(liveness);
     context.keep_only(Analyses::CONTROL_FLOW);
-    units.add_new(function);
-    let peaks = peaks_of_blocks(function, &context.live_ranges(function), |register| {
-        units.get(register)
-    });
-    let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
-    debug_assert!(
-        least_after <= peak_after,
-        "a peak of at least {least_after} units is {peak_after}"
-    );
-    if peak_after > most_after {
-        return take_back(function, context, done, (peak, least_percent));
+    let mut is_enough = least_after <= most_after;
+    // In debug builds the bound is held against the peak.
+    if is_enough || cfg!(debug_assertions) {
+        units.add_new(function);
+        let peaks = peaks_of_blocks(function, &context.live_ranges(function), |register| {
+            units.get(register)
+        });
+        let peak_after = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
+        debug_assert!(
+            least_after <= peak_after,
+            "a peak of at least {least_after} units is {peak_after}"
+        );
+        is_enough = peak_after <= most_after;
+    }
+    if !is_enough {
+        done.trial.take_back(function);
+        context.keep_only(Analyses::CONTROL_FLOW);
+        context.count("taken-back", done.values);
+        context.remark(RemarkKind::Missed, "Peak", function, None, || {
+            format!(
+                "no value is recomputed: {} of them would lower the peak of {peak} units by less than {least_percent} %",
+                done.values
+            )
+        });
+        return PhaseResult::Unchanged;
     }
     context.allow(done.weight);
     context.count("values", done.values);
     context.result_of("copies", done.copies)
-}
-
-/// Takes all changes back, because they lower the function's peak by less than this percentage.
-fn take_back(
-    function: &mut Function,
-    context: &mut PhaseContext<'_>,
-    done: Done,
-    (peak, least_percent): (u32, u32),
-) -> PhaseResult {
-    done.trial.take_back(function);
-    context.keep_only(Analyses::CONTROL_FLOW);
-    context.count("taken-back", done.values);
-    context.remark(RemarkKind::Missed, "Peak", function, None, || {
-        format!(
-            "no value is recomputed: {} of them would lower the peak of {peak} units by less than \
-             {least_percent} %",
-            done.values
-        )
-    });
-    PhaseResult::Unchanged
 }
 
 /// The changes made to a function.

@@ -138,19 +138,17 @@ fn moves_needed(function: &Function, mapping: &OpcodeMapping, written: &Written<
     if !counts_fit || !mapping.describes(&written.description) || !special_fits(function, mapping, written) {
         return None;
     }
-    let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
+    let mut results = written.results.iter();
+    let mut sources = written.sources.iter().copied().enumerate();
     let mut moves = 0;
     let mut values = ValuesWritten::default();
     for class in mapping.operands().iter() {
         match *class {
             OperandClass::Result(bits) if !is_register(function, *results.next()?, bits) => return None,
             class if class.is_source() => {
-                let number = written.sources.len() - sources.len();
-                let source = *sources.next()?;
-                let is_accepted = !matches!(class, OperandClass::Constant(_))
-                    || is_in_range(function, mapping.operation, number, source);
-                match fit(function, mapping, class, source) {
-                    Fit::Good if is_accepted && values.accept(function, class, source) => {}
+                let (number, source) = sources.next()?;
+                match fit(function, mapping, class, number, source) {
+                    Fit::Good if values.accept(function, class, source) => {}
                     Fit::AfterMove => moves += 1,
                     Fit::Good | Fit::Bad => return None,
                 }
@@ -208,10 +206,12 @@ pub(super) fn is_register(function: &Function, operand: Operand, bits: u8) -> bo
     register.is_some_and(|register| function.register(register).bits == u16::from(bits))
 }
 
+/// Returns how source `number` of an instruction fits the class that a mapping has for it.
 pub(super) fn fit(
     function: &Function,
     mapping: &OpcodeMapping,
     class: OperandClass,
+    number: usize,
     operand: Operand,
 ) -> Fit {
     let good = |fits: bool| if fits { Fit::Good } else { Fit::Bad };
@@ -225,7 +225,10 @@ pub(super) fn fit(
     match class {
         OperandClass::Register(bits) if is_register(function, operand, bits) => Fit::Good,
         OperandClass::Register(bits) if is_constant(function, mapping, operand, bits) => Fit::AfterMove,
-        OperandClass::Constant(bits) => good(is_constant(function, mapping, operand, bits)),
+        OperandClass::Constant(bits) => good(
+            is_constant(function, mapping, operand, bits)
+                && is_in_range(function, mapping.operation, number, operand),
+        ),
         OperandClass::Value(bits) => {
             good(is_register(function, operand, bits) || is_constant(function, mapping, operand, bits))
         }

@@ -154,7 +154,8 @@ impl Exporter<'_> {
         if input.is_some_and(|(_, records)| records.len() != mapping.operands().len()) {
             return None;
         }
-        let (mut results, mut sources) = (written.results.iter(), written.sources.iter());
+        let mut results = written.results.iter();
+        let mut sources = written.sources.iter().copied().enumerate();
         let fixed: Modifiers = mapping.description.modifiers;
         let mut operands = Records::new();
         for (number, &class) in mapping.operands().iter().enumerate() {
@@ -172,7 +173,7 @@ impl Exporter<'_> {
                     let mask = written.sources.get(mapping.source_count());
                     immediate(mask.map_or(Some(-1), |&mask| self.function.integer(mask))?)
                 }
-                _ => self.write_source(mapping, class, *sources.next()?, old)?,
+                _ => self.write_source(mapping, class, sources.next()?, old)?,
             };
             operands.push(record);
         }
@@ -183,16 +184,16 @@ impl Exporter<'_> {
         &mut self,
         mapping: &OpcodeMapping,
         class: OperandClass,
-        source: Operand,
+        (number, source): (usize, Operand),
         old: Input<'_>,
     ) -> Option<OperandRecord> {
-        if let Some((origin, number, input)) = old
+        if let Some((origin, of_origin, input)) = old
             && let Some(record) = self.record(source, false, old)
-            && is_same(&record, input, origin, number)
+            && is_same(&record, input, origin, of_origin)
         {
             return Some(record);
         }
-        match (fit(self.function, mapping, class, source), class) {
+        match (fit(self.function, mapping, class, number, source), class) {
             (Fit::Good, _) => self.record(source, false, old),
             // The origin's opcode is preferred only if it needs no extra instruction.
             (Fit::AfterMove, OperandClass::Register(bits)) if old.is_none() => {

@@ -64,8 +64,9 @@ impl FullBlocks {
         first..behind.max(first)
     }
 
-    /// Returns a peak of the function that stays at least, whatever becomes of the ranges of the
-    /// `changed` registers, each named once: that of a full block without those of them that were live in it.
+    /// Returns a lower bound on the function's peak after the ranges of some registers changed: the
+    /// highest peak of a full block without those of them that were live in it. Each is in `changed`
+    /// once.
     pub fn least_peak_without(&self, liveness: &Liveness, units: &Weights, changed: &[Register]) -> u32 {
         // By how many units a block loses more than the one before it, wrapping around.
         let mut losses = vec![0_u32; self.blocks.len() + 1];
