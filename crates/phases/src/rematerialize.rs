@@ -41,6 +41,7 @@
 mod availability;
 mod expression;
 mod full_blocks;
+mod live_blocks;
 mod loop_control;
 mod places;
 mod shared;
@@ -50,6 +51,7 @@ use super::instruction_order::Weights;
 use super::never_worse::weighted_instructions;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use full_blocks::FullBlocks;
+use live_blocks::LiveBlocks;
 use oriel_engine::entity::{EntityRef, Register, SecondaryMap};
 use oriel_ori::analysis::BlockWeights;
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Position, Trial, peaks_of_blocks};
@@ -101,7 +103,9 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     done.shortened.retain(|&register| units.knows(register));
     done.shortened.sort_unstable();
     done.shortened.dedup();
-    let least_after = full.least_peak_without(&liveness, &units, &done.shortened);
+    let above = FullBlocks::new(function, &liveness, &peaks, most_after + 1);
+    let mut now_live = LiveBlocks::new(function, &flow);
+    let least_after = above.least_peak_after(function, &liveness, &units, &done.shortened, &mut now_live);
     // Then the context can bring the ranges up to date where they are.
     drop(liveness);
     context.keep_only(Analyses::CONTROL_FLOW);

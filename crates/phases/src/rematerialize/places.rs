@@ -3,13 +3,14 @@
 use super::availability::Availability;
 use super::expression::Expression;
 use super::full_blocks::FullBlocks;
+use super::live_blocks::{LiveBlocks, block_of_use};
 use super::loop_control::{controls_loop, counts_constants};
 use super::shared::{Candidate, shared_operands};
 use crate::instruction_order::Weights;
-use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
+use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 use oriel_engine::graph::Loop;
-use oriel_ori::{ControlFlow, Function, Instruction, Liveness, OperandKind, Operation};
+use oriel_ori::{ControlFlow, Function, Instruction, Liveness, Operation};
 use smallvec::SmallVec;
 
 /// The most registers that a thread can have.
@@ -18,10 +19,11 @@ const MOST_REGISTERS: u32 = 255;
 /// Instructions, each with the number of a source.
 type Users = SmallVec<[(Instruction, usize); 2]>;
 
-/// The uses of a value outside its block.
+/// The uses of a value outside its block. Kept from value to value to save allocations.
+#[derive(Default)]
 struct Uses {
     /// Those that a copy can serve, by block.
-    blocks: Vec<(Block, Users)>,
+    served: Vec<(Block, Instruction, usize)>,
     /// The blocks of the others.
     kept: Vec<Block>,
 }
@@ -42,8 +44,9 @@ pub(super) struct PlaceSearch<'a> {
     full: &'a FullBlocks,
     /// Whether a value may be recomputed in a deeper loop than its definition.
     may_enter_loops: bool,
-    /// The blocks that a value stays live into; kept to save allocations.
-    stays: ScratchSet<Block>,
+    uses: Uses,
+    /// Where a value stays live.
+    stays: LiveBlocks<'a>,
     /// Whether each loop [counts from a constant to a constant](counts_constants), once that
     /// was asked: a loop may have thousands of blocks.
     constant_counts: SecondaryMap<Loop, Option<bool>>,
@@ -72,7 +75,8 @@ impl<'a> PlaceSearch<'a> {
                 shared: EntityBitSet::with_room(function.register_limit()),
                 asynchronous,
             },
-            stays: ScratchSet::with_room(function.block_limit()),
+            uses: Uses::default(),
+            stays: LiveBlocks::new(function, flow),
             constant_counts: SecondaryMap::new(),
         }
     }
@@ -104,46 +108,60 @@ impl<'a> PlaceSearch<'a> {
         if self.available.shared.contains(register) {
             return None;
         }
-        self.stays.clear();
-        let Uses { blocks, mut kept } = self.uses_by_block(function, register, home)?;
+        let mut uses = std::mem::take(&mut self.uses);
+        let places = self.find_uses(function, register, home, &mut uses).then(|| {
+            let mut places = self.possible_places(function, definition, home, &mut uses);
+            if !places.is_empty() {
+                self.stays.find(home, uses.kept.drain(..));
+                places.retain(|place| !self.stays.contains(place.block));
+            }
+            places
+        });
+        self.uses = uses;
+        places.filter(|places| !places.is_empty() && self.lives_in_full_block(register))
+    }
+
+    /// Returns the blocks in which a value can be recomputed for its uses there. The other blocks join
+    /// those of the uses that no copy can serve.
+    fn possible_places(
+        &mut self,
+        function: &Function,
+        definition: Instruction,
+        home: Block,
+        uses: &mut Uses,
+    ) -> Vec<Place> {
+        let Uses { served, kept } = uses;
         kept.sort_unstable();
         let uses_kept = kept.len();
-        let mut places: Vec<Place> = Vec::with_capacity(blocks.len());
-        for (block, users) in blocks {
+        let mut places: Vec<Place> = Vec::new();
+        for uses in served.chunk_by(|one, other| one.0 == other.0) {
+            let block = uses[0].0;
             let may_enter =
                 self.may_enter(function, block, home) && kept[..uses_kept].binary_search(&block).is_err();
             let expression = may_enter.then(|| Expression::of(function, &self.available, definition, block));
             match expression.flatten() {
                 Some(expression) => places.push(Place {
                     block,
-                    users,
+                    users: uses.iter().map(|&(_, user, number)| (user, number)).collect(),
                     expression,
                 }),
                 None => kept.push(block),
             }
         }
-        if places.is_empty() {
-            return None;
-        }
-        self.find_where_it_stays(home, kept);
-        places.retain(|place| !self.stays.contains(place.block));
-        (!places.is_empty() && self.lives_in_full_block(register)).then_some(places)
+        places
     }
 
-    /// Returns the uses of a value outside its block; none if it has an unusual use.
-    fn uses_by_block(&self, function: &Function, register: Register, home: Block) -> Option<Uses> {
-        let (mut uses, mut kept): (Vec<(Block, Instruction, usize)>, Vec<Block>) = Default::default();
+    /// Finds the uses of a value outside its block, by block. False if it has an unusual use.
+    fn find_uses(&self, function: &Function, register: Register, home: Block, uses: &mut Uses) -> bool {
+        let Uses { served, kept } = uses;
+        served.clear();
+        kept.clear();
         for (user, number) in function.uses(register) {
             if function.operation(user).is_debug() || function.source(user, number).is_undefined() {
                 continue;
             }
-            let block = match function.operation(user) {
-                // A PHI reads the value at the end of the block that control comes from.
-                Operation::Phi => match function.source(user, number + 1).kind() {
-                    OperandKind::Target(from) => from,
-                    _ => return None,
-                },
-                _ => function.block_of(user)?,
+            let Some(block) = block_of_use(function, user, number) else {
+                return false;
             };
             let is_phi = function.operation(user) == Operation::Phi;
             if is_phi || (block != home && controls_loop(function, &self.flow.loops, user)) {
@@ -153,20 +171,11 @@ impl<'a> PlaceSearch<'a> {
             if block == home {
                 continue;
             }
-            uses.push((block, user, number));
+            served.push((block, user, number));
         }
         // Stable, so that the uses of a block keep their order.
-        uses.sort_by_key(|&(block, ..)| block);
-        let blocks = uses
-            .chunk_by(|one, other| one.0 == other.0)
-            .map(|uses| {
-                (
-                    uses[0].0,
-                    uses.iter().map(|&(_, user, number)| (user, number)).collect(),
-                )
-            })
-            .collect();
-        Some(Uses { blocks, kept })
+        served.sort_by_key(|&(block, ..)| block);
+        true
     }
 
     /// True if a value may be recomputed in a block: in a deeper loop than its definition only if
@@ -190,16 +199,6 @@ impl<'a> PlaceSearch<'a> {
         let has_one = counts_constants(function, self.flow, natural_loop);
         self.constant_counts[natural_loop] = Some(has_one);
         has_one
-    }
-
-    /// Sets the blocks that a value stays live into, or out of in the case of its own, for uses in
-    /// blocks.
-    fn find_where_it_stays(&mut self, home: Block, mut pending: Vec<Block>) {
-        while let Some(block) = pending.pop() {
-            if self.stays.insert(block) && block != home {
-                pending.extend_from_slice(self.flow.graph.predecessors(block));
-            }
-        }
     }
 
     /// True if a register is live into and out of no block. That is most of them, and quickly seen.
