@@ -1,10 +1,9 @@
 //! Where lanes that part at a branch meet again.
 
 use crate::control_flow::ControlFlow;
-use oriel_engine::entity::{Block, EntitySet, PackedOption, SecondaryMap};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::{Block, EntityRef, PackedOption, SecondaryMap};
 use oriel_engine::graph::Position;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Names of the paths that lanes take from a branch, by the blocks that they reach.
 #[derive(Default)]
@@ -12,11 +11,40 @@ pub(super) struct Labels {
     label: SecondaryMap<Block, PackedOption<Block>>,
     reached: Vec<Block>,
     joins: Vec<Block>,
-    is_join: EntitySet<Block>,
-    /// Blocks that a label has reached and that have not sent it on, by their positions in reverse
-    /// post-order; one may be here twice. A branch usually reaches few of a function's blocks, and a
-    /// set of all blocks would take time for the others.
-    waiting: BinaryHeap<Reverse<Position>>,
+    is_join: EntityBitSet<Block>,
+    waiting: Waiting,
+}
+
+/// Blocks that a label has reached and that have not sent it on, by their positions in reverse
+/// post-order. A branch usually reaches few of a function's blocks, so that the set is searched from
+/// the first of them to the last.
+#[derive(Default)]
+struct Waiting {
+    positions: EntityBitSet<Position>,
+    count: usize,
+    /// None waits before this position.
+    start: usize,
+}
+
+impl Waiting {
+    fn add(&mut self, position: Position) {
+        if self.positions.insert(position) {
+            self.start = match self.count {
+                0 => position.index(),
+                _ => self.start.min(position.index()),
+            };
+            self.count += 1;
+        }
+    }
+
+    fn take_first(&mut self) -> Option<Position> {
+        self.count = self.count.checked_sub(1)?;
+        let first = self.positions.next(Position::new(self.start));
+        let first = first.expect("the count is that of the set");
+        self.positions.remove(first);
+        self.start = first.index() + 1;
+        Some(first)
+    }
 }
 
 impl Labels {
@@ -31,10 +59,7 @@ impl Labels {
         for &target in flow.graph.successors(branch) {
             self.arrive(flow, target, target);
         }
-        while let Some(Reverse(position)) = self.waiting.pop() {
-            if self.waiting.peek() == Some(&Reverse(position)) {
-                continue;
-            }
+        while let Some(position) = self.waiting.take_first() {
             let block = flow.order.node(position);
             if Some(block) == meeting || block == branch {
                 continue;
@@ -61,7 +86,7 @@ impl Labels {
             }
         }
         if let Some(position) = flow.order.position(block) {
-            self.waiting.push(Reverse(position));
+            self.waiting.add(position);
         }
     }
 

@@ -22,6 +22,7 @@
 //! these.
 
 use super::narrow::narrow_registers;
+use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register, entity_impl};
 use oriel_ori::{
     AddressSpace, DataType, Divergence, Function, Instruction, Operand, OperandKind, Operation, RegisterFile,
@@ -49,7 +50,7 @@ pub struct Cells {
     /// Cells that uniform registers hold.
     uniform: EntitySet<Cell>,
     /// Registers of 64 bits whose high half costs nothing.
-    narrow: EntitySet<Register>,
+    narrow: EntityBitSet<Register>,
 }
 
 /// Number of pieces of a register; predicates have none.
@@ -353,8 +354,8 @@ fn is_uniform_operation(function: &Function, instruction: Instruction) -> bool {
 
 /// Returns the registers, including predicates, of which every definition can run on the uniform
 /// datapath with operands that it can read.
-fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> EntitySet<Register> {
-    let mut found = EntitySet::with_capacity(function.register_limit());
+fn uniform_registers(function: &Function, divergence: &Divergence, sm: u32) -> EntityBitSet<Register> {
+    let mut found = EntityBitSet::with_room(function.register_limit());
     let has_datapath = sm >= 75;
     let can_hold = |register: Register| {
         let mut definitions = function.definitions(register).peekable();

@@ -5,7 +5,8 @@
 
 use super::cells::Cell;
 use super::nodes::Nodes;
-use oriel_engine::entity::{Block, EntityRef, EntitySet};
+use oriel_engine::bitvector::ScratchSet;
+use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::graph::rows::Rows;
 use oriel_ori::{ControlFlow, Function};
 use std::mem::replace;
@@ -23,10 +24,11 @@ impl LiveCells {
         let blocks = function.block_limit();
         let mut exposed: Vec<(Cell, Block)> = Vec::new();
         let mut defined: Vec<(Cell, Block)> = Vec::with_capacity(nodes.cell_count());
-        let mut defined_here = EntitySet::with_capacity(nodes.cell_count());
-        let mut exposed_here = EntitySet::with_capacity(nodes.cell_count());
+        let mut defined_here = ScratchSet::with_room(nodes.cell_count());
+        let mut exposed_here = ScratchSet::with_room(nodes.cell_count());
         for &block in function.blocks() {
-            let (first_exposed, first_defined) = (exposed.len(), defined.len());
+            defined_here.clear();
+            exposed_here.clear();
             for node in nodes.of(block) {
                 for &cell in &node.used {
                     if !defined_here.contains(cell) && exposed_here.insert(cell) {
@@ -38,12 +40,6 @@ impl LiveCells {
                         defined.push((cell, block));
                     }
                 }
-            }
-            for &(cell, _) in &exposed[first_exposed..] {
-                exposed_here.remove(cell);
-            }
-            for &(cell, _) in &defined[first_defined..] {
-                defined_here.remove(cell);
             }
         }
         let exposed = rows(nodes.cell_count(), &exposed);

@@ -3,7 +3,8 @@
 //! LLVM's addresses of shared and local memory have 64 bits, the machine's have 32. ptxas computes neither the
 //! high halves of such addresses nor those of the values that only they are made of.
 
-use oriel_engine::entity::{EntitySet, Register};
+use oriel_engine::bitvector::EntityBitSet;
+use oriel_engine::entity::Register;
 use oriel_ori::{AddressSpace, Function, Instruction, Operation, RegisterFile, Variant};
 
 /// When an instruction reads the high half of an operand of 64 bits.
@@ -16,8 +17,8 @@ enum HighHalf {
 }
 
 /// Returns the registers of 64 bits whose high half nothing reads.
-pub fn narrow_registers(function: &Function) -> EntitySet<Register> {
-    let mut found = EntitySet::with_capacity(function.register_limit());
+pub fn narrow_registers(function: &Function) -> EntityBitSet<Register> {
+    let mut found = EntityBitSet::with_room(function.register_limit());
     let wide = || {
         function
             .registers()
