@@ -46,6 +46,8 @@ pub struct StageResult {
     pub effects: Option<StageEffects>,
     /// Warnings about the original function.
     pub warnings: Vec<String>,
+    /// Why a file on the function could not be written. The code does not depend on it.
+    pub output_problem: Option<String>,
     /// The directives for ptxas.
     pub directives: Directives,
     /// Whether the profile left the function alone, if that was decided.
@@ -101,22 +103,21 @@ impl From<String> for PipelineError {
 }
 
 /// Processes a function. `is_left_alone` tells whether the profile leaves it alone, if that is
-/// decided already.
+/// decided already. `result` is empty.
 ///
 /// # Errors
-/// The function stays unchanged.
+/// The function's code stays unchanged. `result` has what does not depend on Ori, directives and
+/// remarks.
 pub fn run(
     snapshot: &Snapshot<'_>,
     options: &Options,
     is_left_alone: Option<bool>,
     host: &impl Host,
-) -> Result<StageResult, PipelineError> {
+    result: &mut StageResult,
+) -> Result<(), PipelineError> {
     let mut steps = Steps::of(snapshot, options, is_left_alone);
-    let mut result = StageResult {
-        is_left_alone: Some(steps.is_left_alone),
-        directives: Directives::of(snapshot, options),
-        ..StageResult::default()
-    };
+    result.is_left_alone = Some(steps.is_left_alone);
+    result.directives = Directives::of(snapshot, options);
     if result.directives.max_registers.is_some() && host.may_exchange_registers() {
         result.directives.max_registers = None;
         result.remarks.push(messages::exchanges_registers(".maxnreg"));
@@ -137,16 +138,16 @@ pub fn run(
             .extend(obstacle_to_shared_spills(snapshot).map(messages::no_shared_spills));
     }
     if !steps.need_function() {
-        return Ok(result);
+        return Ok(());
     }
     let mut function = import(snapshot)?;
     let intervals;
     (result.warnings, intervals) = steps.analyze(&function, snapshot);
     let change = match steps.optimizes {
-        true => optimize(&mut function, snapshot, options, &mut steps, host, &mut result)?,
+        true => optimize(&mut function, snapshot, options, &mut steps, host, result)?,
         false => Change::None,
     };
-    write_dot(&function, snapshot, options)?;
+    result.output_problem = write_dot(&function, snapshot, options).err();
     let is_sure = || options.min_blocks() == MinBlocks::Always || wants_min_blocks(snapshot, &function);
     if steps.may_set_min_blocks && is_sure() {
         result.directives.sets_min_blocks = !host.may_exchange_registers();
@@ -162,7 +163,7 @@ pub fn run(
         }
         Change::Kept => result.plan = Some(plan(&function, snapshot)?),
     }
-    Ok(result)
+    Ok(())
 }
 
 /// Runs the phases that the options request on a snapshot's function. Options for printing and
@@ -486,7 +487,7 @@ fn verify(function: &Function, state: &str) -> Result<(), PipelineError> {
     }
 }
 
-fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Result<(), PipelineError> {
+fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) -> Result<(), String> {
     let Some(directory) = &options.dot_directory else {
         return Ok(());
     };
@@ -496,7 +497,7 @@ fn write_dot(function: &Function, snapshot: &Snapshot<'_>, options: &Options) ->
     flow.print_dot(function, &mut text)
         .expect("writing to a string does not fail");
     write_in_one_step(&path, text.as_bytes())
-        .map_err(|error| PipelineError::Failure(format!("{} cannot be written: {error}", path.display())))
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -584,7 +585,8 @@ mod tests {
             .insert_after("GvnCse", &WRONG)
             .expect("its name is new");
         let original = import(&view).expect("Ori represents it").to_string();
-        let result = run(&view, &options, None, &Silent).expect("the phase runs");
+        let mut result = StageResult::default();
+        run(&view, &options, None, &Silent, &mut result).expect("the phase runs");
         assert!(matches!(result.validation, Some(Err(_))), "{result:?}");
         assert!(result.plan.is_none() && !result.is_changed);
         let left = result.unchanged.expect("the original is at hand");

@@ -9,13 +9,15 @@
 ; SSA: kernel k stage ssa sm_80
 ; LATE: kernel k stage late sm_80
 
-; A snapshot that cannot be written is a diagnostic, too.
-; RUN: rm -rf %t/k.ssa.oriel && mkdir %t/k.ssa.oriel
-; RUN: %llc-plain %s -o %t/plain.ptx
-; RUN: %llc %s -oriel-snapshot=%t -o %t/k.ptx 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
-; RUN: diff %t/plain.ptx %t/k.ptx
+; That a file cannot be written is an error, and changes nothing in the code.
+; RUN: rm -rf %t/k.ssa.oriel && mkdir %t/k.ssa.oriel %t/k.late.dot
+; RUN: not %llc %s -oriel-maxnreg=64 -oriel-phases=none -oriel-snapshot=%t -oriel-dot=%t -o %t/k.ptx 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+; RUN: not %llc %s -oriel-maxnreg=64 -oriel-phases=none -oriel-snapshot=%t -oriel-dot=%t -o - 2>%t/problems | FileCheck %s --check-prefix=PTX
 
-; UNWRITABLE: warning: oriel: function 'k' at stage ssa is left as LLVM made it: the snapshot cannot be written:
+; UNWRITABLE: error: oriel: the snapshot cannot be written: {{.*}}k.ssa.oriel: 
+; UNWRITABLE: error: oriel: {{.*}}k.late.dot cannot be written: 
+; UNWRITABLE-NOT: left as LLVM made it
+; PTX: .maxnreg 64
 
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a) {

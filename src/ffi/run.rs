@@ -58,6 +58,8 @@ pub struct OrielRun {
     validation: Option<Result<(), String>>,
     effects: Option<StageEffects>,
     remarks: Vec<Remark>,
+    /// Why files could not be written.
+    output_problems: Vec<String>,
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
@@ -87,10 +89,26 @@ extern "C" fn oriel_run_begin(
     unsupported: OrielSink,
     warning: OrielSink,
 ) -> Option<Box<OrielRun>> {
-    let start = ThreadTime::now();
-    let given = options::options_in_force().ok()?;
     // SAFETY: the exporter fills every array for its count, sentinels included.
     let view = unsafe { snapshot.view() };
+    guarded(|| begin(view, has_pressure != 0, host, problem, unsupported, warning)).unwrap_or_else(
+        |message| {
+            problem.send(&message);
+            None
+        },
+    )
+}
+
+fn begin(
+    view: Snapshot<'_>,
+    has_pressure: bool,
+    host: &OrielHost,
+    problem: OrielSink,
+    unsupported: OrielSink,
+    warning: OrielSink,
+) -> Option<Box<OrielRun>> {
+    let start = ThreadTime::now();
+    let given = options::options_in_force().ok()?;
     capture::note(&view);
     let is_late = view.stage() == Stage::Late;
     let mut at_ssa = match is_late {
@@ -98,7 +116,7 @@ extern "C" fn oriel_run_begin(
         false => None,
     };
     let earlier_effects = at_ssa.as_mut().and_then(|earlier| earlier.effects.take());
-    let is_left_alone = match is_late || has_pressure == 0 {
+    let is_left_alone = match is_late || !has_pressure {
         true => at_ssa.as_ref().and_then(|earlier| earlier.is_left_alone),
         false => Some(false),
     };
@@ -107,17 +125,18 @@ extern "C" fn oriel_run_begin(
         Some(earlier) => (earlier.options, None),
         None => own_options(&view, &given, hash),
     };
-    let mut result = match guarded(|| decide(&view, &options, is_left_alone, host)) {
-        Ok(Ok(result)) => result,
-        Ok(Err(PipelineError::Unsupported(reason))) => {
-            unsupported.send(&reason.to_string());
-            StageResult::default()
-        }
-        Ok(Err(PipelineError::Failure(message))) | Err(message) => {
-            problem.send(&message);
-            StageResult::default()
-        }
-    };
+    // First, so that what goes wrong then can be reported with it.
+    let snapshot_problem = guarded(|| save_snapshot(&view, &options)).flatten().err();
+    let mut result = StageResult::default();
+    match guarded(|| decide(&view, &options, is_left_alone, host, &mut result)) {
+        Ok(Ok(())) => {}
+        Ok(Err(PipelineError::Unsupported(reason))) => unsupported.send(&reason.to_string()),
+        Ok(Err(PipelineError::Failure(message))) | Err(message) => problem.send(&message),
+    }
+    let output_problems = snapshot_problem
+        .into_iter()
+        .chain(result.output_problem)
+        .collect();
     for text in &result.warnings {
         warning.send(text);
     }
@@ -133,6 +152,7 @@ extern "C" fn oriel_run_begin(
         validation: result.validation,
         effects: result.effects,
         remarks: result.remarks,
+        output_problems,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, &options, host),
@@ -155,20 +175,24 @@ fn decide(
     options: &Options,
     is_left_alone: Option<bool>,
     host: &OrielHost,
-) -> Result<StageResult, PipelineError> {
-    if let Some(directory) = &options.snapshot_directory {
-        let path = directory.join(snapshot.file_name());
-        snapshot
-            .save(&path)
-            .map_err(|error| format!("the snapshot cannot be written: {}: {error}", path.display()))?;
-    }
+    result: &mut StageResult,
+) -> Result<(), PipelineError> {
     match options.planner() {
-        Some(extension) => Ok(StageResult {
-            plan: extension.plan(snapshot)?,
-            ..StageResult::default()
-        }),
-        None => pipeline::run(snapshot, options, is_left_alone, host),
+        Some(extension) => result.plan = extension.plan(snapshot)?,
+        None => pipeline::run(snapshot, options, is_left_alone, host, result)?,
     }
+    Ok(())
+}
+
+/// Writes a function to its file, if that is requested.
+fn save_snapshot(snapshot: &Snapshot<'_>, options: &Options) -> Result<(), String> {
+    let Some(directory) = &options.snapshot_directory else {
+        return Ok(());
+    };
+    let path = directory.join(snapshot.file_name());
+    snapshot
+        .save(&path)
+        .map_err(|error| format!("the snapshot cannot be written: {}: {error}", path.display()))
 }
 
 /// Returns the options of a function at stage `ssa`: those given, with those that a file has for it
@@ -354,7 +378,7 @@ extern "C" fn oriel_run_end(
 ) {
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
     let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
-    let mut problems = Vec::new();
+    let mut problems = std::mem::take(&mut run.output_problems);
     if wants_line(&run.options)
         && let Ok(Err(message)) | Err(message) = guarded(|| write_line(&run, &view, outcome, &text))
     {
