@@ -89,7 +89,7 @@ bool oriel::mayExchangeRegisters(const Function &Kernel) {
   return false;
 }
 
-void oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {
+bool oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {
   OrielDirectives Directives = oriel_run_directives(&Run);
   Function &F = MF.getFunction();
   if (Directives.sets_min_blocks)
@@ -100,4 +100,6 @@ void oriel::addDirectives(MachineFunction &MF, const OrielRun &Run) {
     F.addFnAttr("nvvm.maxnreg", utostr(Directives.max_registers));
   if (Directives.has_rolled_loops)
     keepRolled(MF, Run);
+  return Directives.sets_min_blocks || Directives.removes_min_blocks ||
+         Directives.max_registers;
 }

@@ -22,8 +22,9 @@ class MachineFunction;
 namespace oriel {
 
 /// Adds the directives of \p Run to the IR of \p MF, where LLVM's assembly
-/// printer reads them. \p MF has to be as LLVM made it.
-void addDirectives(llvm::MachineFunction &MF, const OrielRun &Run);
+/// printer reads them. \p MF has to be as LLVM made it. Returns true if that
+/// changes the kernel's bounds on registers.
+bool addDirectives(llvm::MachineFunction &MF, const OrielRun &Run);
 
 /// True if \p Kernel, or a function that it may call, may run `setmaxnreg`.
 /// The registers at entry, times the threads, are the pool of which the warps

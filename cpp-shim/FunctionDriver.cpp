@@ -76,7 +76,7 @@ static OrielSink warningsOf(MachineFunction &MF) {
 static void remarkUnsupported(const MachineFunction &MF, OrielStage Stage,
                               StringRef Reason) {
   const Function &F = MF.getFunction();
-  OptimizationRemarkMissed Remark("oriel", "UnsupportedFunction",
+  OptimizationRemarkMissed Remark(RemarkPassName, "UnsupportedFunction",
                                   DiagnosticLocation(F.getSubprogram()),
                                   &F.getEntryBlock());
   Remark << "function left as LLVM made it at stage "
@@ -135,8 +135,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
   bool SpillsToShared = Run && oriel_run_directives(Run).spills_to_shared;
-  if (Run)
-    addDirectives(MF, *Run);
+  bool HasNewBounds = Run && addDirectives(MF, *Run);
   if (Plan) {
     Stopwatch ApplyTime;
     WriteBack Done = writeBack(MF, Stage, Frequencies, *Plan, *Settings, *Run);
@@ -149,7 +148,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
   if (Run && oriel_run_wants_analysis(Run))
-    analyze(MF, Stage, Frequencies, Run, Outcome);
+    analyze(MF, Stage, Frequencies, HasNewBounds, Run, Outcome);
   if (Run)
     oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
                   sinkInto(ReportProblem));
@@ -164,11 +163,14 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
 
 void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
                              const MachineBlockFrequencyInfo *Frequencies,
-                             OrielRun *Run, OrielOutcome &Outcome) {
+                             bool HasNewBounds, OrielRun *Run,
+                             OrielOutcome &Outcome) {
   Stopwatch Time;
-  // A failed plan may have left other instructions in their place.
-  bool IsInput = Outcome.result == ORIEL_RESULT_UNCHANGED ||
-                 Outcome.result == ORIEL_RESULT_IDENTITY;
+  // A failed plan may have left other instructions in their place. The snapshot
+  // has the launch bounds, too.
+  bool IsInput = (Outcome.result == ORIEL_RESULT_UNCHANGED ||
+                  Outcome.result == ORIEL_RESULT_IDENTITY) &&
+                 !HasNewBounds;
   SnapshotExporter &Result = IsInput ? Exporter : ResultExporter;
   if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
     return;

@@ -44,11 +44,12 @@ private:
                       const llvm::MachineBlockFrequencyInfo *Frequencies,
                       const OrielPlan &Plan, const OrielSettings &Settings,
                       OrielRun &Run);
-  /// Lets the library analyse the code that \p Run has left in \p MF, and
-  /// passes on its remarks. Fills in the time.
+  /// Lets the library analyse the code that \p Run has left in \p MF, with new
+  /// bounds on its registers or those of the snapshot, and passes on its remarks.
+  /// Fills in the time.
   void analyze(llvm::MachineFunction &MF, OrielStage Stage,
                const llvm::MachineBlockFrequencyInfo *Frequencies,
-               OrielRun *Run, OrielOutcome &Outcome);
+               bool HasNewBounds, OrielRun *Run, OrielOutcome &Outcome);
 
   std::shared_ptr<OrielStages> Stages;
   SnapshotExporter Exporter;
