@@ -21,16 +21,12 @@
 using namespace llvm;
 using namespace oriel;
 
-/// The name of Oriel in LLVM's switches for remarks.
-static const char *const PassName = "oriel";
-
 /// LLVM has one timer of a name for all threads, and starts and stops it
 /// without a lock. A host's phase may compile, and time phases in it.
 static std::recursive_mutex TimerMutex;
 
 PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     : MF(MF) {
-  LLVMContext &Context = MF.getFunction().getContext();
   Callbacks.context = this;
   Callbacks.stages = &Stages;
   Callbacks.machine_function = &MF;
@@ -43,10 +39,7 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     return mayExchangeRegisters(
         static_cast<PhaseHost *>(Self)->MF.getFunction());
   };
-  const DiagnosticHandler *Handler = Context.getDiagHandlerPtr();
-  Callbacks.wants_remarks =
-      Context.getLLVMRemarkStreamer() ||
-      (Handler && Handler->isAnyRemarkEnabled(PassName));
+  Callbacks.wants_remarks = wantsRemarks(MF.getFunction().getContext());
   if (!TimePassesIsEnabled)
     return;
   Callbacks.phase_begins = [](void *Self, OrielText Phase) {
@@ -95,7 +88,7 @@ template <typename RemarkType>
 static void emitOne(const OrielRemark &Remark,
                     const DiagnosticLocation &Location,
                     const BasicBlock *Block) {
-  RemarkType Out(PassName, toStringRef(Remark.name), Location, Block);
+  RemarkType Out(RemarkPassName, toStringRef(Remark.name), Location, Block);
   Out << ore::NV("Phase", toStringRef(Remark.phase)) << ": "
       << toStringRef(Remark.message);
   Block->getContext().diagnose(Out);
@@ -124,7 +117,7 @@ void oriel::emitCodeRemarks(const MachineFunction &MF,
        Index != Count; ++Index) {
     OrielCodeRemark Remark = oriel_run_code_remark(Run, Index);
     RemarkPlace Place = placeOf(MF, Exporter, Remark.instruction);
-    OptimizationRemarkAnalysis Out(PassName, toStringRef(Remark.name),
+    OptimizationRemarkAnalysis Out(RemarkPassName, toStringRef(Remark.name),
                                    Place.Location, Place.Block);
     for (size_t Number = 0; Number != Remark.piece_count; ++Number) {
       OrielRemarkPiece Piece = oriel_run_code_remark_piece(Run, Index, Number);

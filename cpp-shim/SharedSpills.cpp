@@ -20,18 +20,16 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 
 using namespace llvm;
 using namespace oriel;
-
-/// NVPTX' address space of shared memory.
-static constexpr unsigned SharedSpace = 3;
 
 /// True if \p Variable is dynamic shared memory, which begins where the static
 /// memory ends. Some compilers define such an array with no elements.
 static bool isDynamicShared(const GlobalVariable &Variable) {
   const DataLayout &Layout = Variable.getParent()->getDataLayout();
-  return Variable.getAddressSpace() == SharedSpace &&
+  return Variable.getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED &&
          (Variable.isDeclaration() ||
           Layout.getTypeAllocSize(Variable.getValueType()).isZero());
 }
@@ -84,7 +82,7 @@ static StringRef obstacleTo(const MachineFunction &MF) {
   // The driver reserves what the host asks for such an argument.
   for (const Argument &A : F.args())
     if (const auto *Pointer = dyn_cast<PointerType>(A.getType()))
-      if (Pointer->getAddressSpace() == SharedSpace)
+      if (Pointer->getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED)
         return "it has an argument in shared memory";
 
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();

@@ -15,6 +15,7 @@
 
 #include "StrengthReduction.h"
 #include "OrielPasses.h"
+#include "Support.h"
 #include "oriel_ffi.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -23,7 +24,6 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DataLayout.h"
-#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -32,6 +32,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/InitializePasses.h"
 #include "llvm/PassRegistry.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -98,9 +99,6 @@ constexpr unsigned FewInductionVariables = 2;
 /// threads and saves instructions.
 constexpr unsigned FewRegisters = 16;
 
-/// The address space of a kernel's parameters.
-constexpr unsigned EntryParameterSpace = 101;
-
 /// Returns how many values each iteration of \p L increases by the same amount.
 unsigned countInductionVariables(const Loop &L) {
   const BasicBlock *Latch = L.getLoopLatch();
@@ -129,7 +127,7 @@ unsigned registersOf(const Value *V) {
   const auto *Load = dyn_cast<LoadInst>(V);
   if (!I || isa<AllocaInst>(V) || !V->getType()->isSized() ||
       V->getType()->isIntegerTy(1) ||
-      (Load && Load->getPointerAddressSpace() == EntryParameterSpace))
+      (Load && Load->getPointerAddressSpace() == NVPTXAS::ADDRESS_SPACE_PARAM))
     return 0;
   const DataLayout &DL = I->getDataLayout();
   return divideCeil(DL.getTypeSizeInBits(V->getType()).getFixedValue(), 32);
@@ -216,9 +214,9 @@ uint32_t strengthReductionIn(const Function &F) {
 
 void remarkLeftOut(const Loop &L) {
   LLVMContext &Context = L.getHeader()->getContext();
-  if (!Context.getDiagHandlerPtr()->isAnyRemarkEnabled("oriel"))
+  if (!wantsRemarks(Context))
     return;
-  OptimizationRemarkAnalysis Remark("oriel", "LoopStrengthReduction",
+  OptimizationRemarkAnalysis Remark(RemarkPassName, "LoopStrengthReduction",
                                     L.getStartLoc(), L.getHeader());
   Remark << "LLVM's loop strength reduction is left out";
   Context.diagnose(Remark);

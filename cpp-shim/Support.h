@@ -10,6 +10,8 @@
 
 #include "oriel_ffi.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/LLVMContext.h"
 #include <ctime>
 #include <string>
 
@@ -31,6 +33,16 @@ inline llvm::StringRef stageName(OrielStage Stage) {
 /// True if the text of inline assembly has variants, \c $(one$|other$). LLVM
 /// prints one of each, so that a name may be in parts in \p Text.
 inline bool hasVariants(llvm::StringRef Text) { return Text.contains("$("); }
+
+/// The name of Oriel in LLVM's switches for remarks.
+inline constexpr const char *RemarkPassName = "oriel";
+
+/// True if somebody reads Oriel's remarks on code of \p Context.
+inline bool wantsRemarks(llvm::LLVMContext &Context) {
+  const llvm::DiagnosticHandler *Handler = Context.getDiagHandlerPtr();
+  return Context.getLLVMRemarkStreamer() ||
+         (Handler && Handler->isAnyRemarkEnabled(RemarkPassName));
+}
 
 /// Returns a sink that appends to a string.
 inline OrielSink sinkInto(std::string &Text) {

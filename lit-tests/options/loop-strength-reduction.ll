@@ -6,6 +6,8 @@
 ; RUN: FileCheck %s --check-prefix=PLAIN --input-file=%t.plain
 ; RUN: FileCheck %s --input-file=%t.ptx
 ; RUN: grep -c "remark: .* LLVM's loop strength reduction is left out" %t.remarks | FileCheck %s --check-prefix=ONE
+; RUN: %llc -pass-remarks-output=%t.yaml %s -o /dev/null
+; RUN: grep -c 'Name: .*LoopStrengthReduction' %t.yaml | FileCheck %s --check-prefix=ONE
 ; ONE: 1
 
 ; PLAIN: .entry one_counter(

@@ -1,7 +1,7 @@
 //! The table of phases, in ptxas' order.
 //!
-//! Every phase that the reference names has a row. One without a `run` is not implemented and only
-//! keeps ptxas' position in the order.
+//! Every phase that the reference numbers has a row, and so have the phases that Oriel adds. One without
+//! a `run` is not implemented and only keeps ptxas' position in the order.
 
 use super::backend::Hooks;
 use super::{Analyses, PhaseContext, PhaseResult};
@@ -51,7 +51,7 @@ pub struct Phase {
     pub number: Option<u16>,
     /// The stage at which it runs by default.
     pub stage: Stage,
-    /// Its name, which is also that of its file.
+    /// Its name, which is also that of its file unless a file has several instances of a phase.
     pub name: &'static str,
     /// The common name of all instances of a phase that runs several times.
     pub group: Option<&'static str>,
@@ -195,7 +195,7 @@ const fn ori_copy_prop(stage: Stage, name: &'static str, profiles: Profiles) -> 
         .keeping(Analyses::CONTROL_FLOW)
 }
 
-/// Every phase that the reference names, in order.
+/// All phases, in order.
 pub static PHASES: &[Phase] = &[
     phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
     Phase::new(

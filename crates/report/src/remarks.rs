@@ -91,6 +91,12 @@ fn estimate(pressure: &FunctionPressure<'_>, figures: &CodeFigures<'_>) -> Optio
         .text(" to ")
         .value("RegistersEstimateHigh", figures.registers_estimate_high?)
         .text(")");
+    let remark = match figures.registers_estimate_unlike {
+        None => remark,
+        Some(measure) => remark
+            .text(" is only a guess: unlike all that was measured in ")
+            .value("RegistersEstimateUnlike", measure),
+    };
     Some(match figures.registers_limit {
         None => remark,
         Some(limit) => remark

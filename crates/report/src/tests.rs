@@ -141,6 +141,30 @@ fn the_schema_has_the_kinds_of_warnings() {
 }
 
 #[test]
+fn the_remark_says_when_the_estimate_is_a_guess() {
+    let owned = counting_loop();
+    let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
+    let text = |figures: &CodeFigures<'_>| {
+        let remarks = code_remarks(&pressure, figures);
+        let remark = remarks.iter().find(|remark| remark.name == "RegisterEstimate");
+        let pieces = remark.expect("there is an estimate").pieces.iter();
+        pieces.map(|piece| piece.text.as_str()).collect::<String>()
+    };
+    let unlike = all_figures();
+    let guess = "(3 to 5) is only a guess: unlike all that was measured in calls; launch bounds allow 32";
+    assert!(text(&unlike).contains(guess), "{}", text(&unlike));
+    let like = CodeFigures {
+        registers_estimate_unlike: None,
+        ..unlike
+    };
+    assert!(
+        text(&like).contains("(3 to 5); launch bounds allow 32"),
+        "{}",
+        text(&like)
+    );
+}
+
+#[test]
 fn figures_that_are_not_known_are_left_out() {
     let owned = counting_loop();
     let pressure = FunctionPressure::compute(owned.view(), &mut LiveRangeCalc::new());
