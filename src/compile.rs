@@ -22,6 +22,7 @@ use crate::ffi::{
 use crate::live::LiveRangeCalc;
 use crate::options::{self, Options};
 use crate::report::CodeReport;
+use crate::report::estimate::CallGraph;
 use crate::report::page::CompiledFunction;
 use crate::report::pressure::FunctionPressure;
 use inkwell::OptimizationLevel;
@@ -91,14 +92,14 @@ impl Compilation {
         String::from_utf8_lossy(&self.ptx)
     }
 
-    /// Returns reports on each function: pressure, registers, occupancy.
+    /// Returns reports on each function: pressure, registers with those of the functions that it calls,
+    /// occupancy.
     pub fn reports(&self) -> Vec<CodeReport> {
         let mut engine = LiveRangeCalc::new();
+        let graph = CallGraph::of_snapshots(self.functions.iter().map(|function| &function.code));
         let report = |function: &CompiledFunction| {
-            CodeReport::new(
-                &FunctionPressure::compute(function.code.view(), &mut engine),
-                None,
-            )
+            let pressure = FunctionPressure::compute(function.code.view(), &mut engine);
+            CodeReport::with_callees(&pressure, None, &graph)
         };
         self.functions.iter().map(report).collect()
     }

@@ -34,6 +34,7 @@ mod values;
 
 use super::SharedFile;
 use super::code_report::CodeReport;
+use super::estimate::CallGraph;
 use super::pressure::FunctionPressure;
 use super::ptxas::PtxasFigures;
 use code::Code;
@@ -76,10 +77,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The function as LLVM makes it, with ptxas' figures.
-    pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
+    /// The function as LLVM makes it, with ptxas' figures and the functions that it may call.
+    pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>, graph: &CallGraph) -> Self {
         Self {
-            report: CodeReport::new(pressure, ptxas),
+            report: CodeReport::with_callees(pressure, ptxas, graph),
             curve: Curve::of(pressure),
         }
     }

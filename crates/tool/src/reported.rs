@@ -5,10 +5,9 @@ use crate::ptxas::Ptxas;
 use crate::source::Source;
 use oriel::live::LiveRangeCalc;
 use oriel::options::Profile;
-use oriel::ori::machine::from_machine;
 use oriel::phases::StageEffects;
 use oriel::report::CodeReport;
-use oriel::report::estimate::{CallGraph, Target};
+use oriel::report::estimate::CallGraph;
 use oriel::report::page::{Comparison, CompiledFunction, PageFunction, PageWriter};
 use oriel::report::pressure::FunctionPressure;
 use oriel::report::ptxas::PtxasFigures;
@@ -135,16 +134,22 @@ impl ReportInput {
             snapshots.filter(|snapshot| self.is_reported(&snapshot.view()))
         };
         let Some(optimized) = &self.optimized else {
-            let graph = call_graph(late());
+            let graphs = Graphs {
+                code: CallGraph::of_snapshots(late()).into(),
+                llvm: Rc::default(),
+            };
             return late()
-                .map(|code| self.function(code, &[], None, &graph))
+                .map(|code| self.function(code, &[], None, &graphs))
                 .collect();
         };
-        let graph = call_graph(optimized.iter().map(|it| &it.code));
+        let graphs = Graphs {
+            code: CallGraph::of_snapshots(optimized.iter().map(|it| &it.code)).into(),
+            llvm: CallGraph::of_snapshots(late()).into(),
+        };
         let same_name = |code: &OwnedSnapshot| late().find(|llvm| llvm.view().name() == code.view().name());
         let compiled = optimized.iter();
         compiled
-            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code), &graph))
+            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code), &graphs))
             .collect()
     }
 
@@ -153,7 +158,7 @@ impl ReportInput {
         code: &'i OwnedSnapshot,
         effects: &'i [StageEffects],
         llvm: Option<&'i OwnedSnapshot>,
-        graph: &Rc<CallGraph>,
+        graphs: &Graphs,
     ) -> ReportedFunction<'i> {
         let name = code.view().name().into_owned();
         ReportedFunction {
@@ -162,7 +167,7 @@ impl ReportInput {
             llvm,
             ptxas: self.ptxas.get(&name).copied(),
             llvm_ptxas: self.llvm_ptxas.get(&name).copied(),
-            graph: Rc::clone(graph),
+            graphs: graphs.clone(),
         }
     }
 
@@ -173,17 +178,13 @@ impl ReportInput {
     }
 }
 
-/// Returns the functions of a module for the register estimate, which includes their callees.
-fn call_graph<'i>(functions: impl Iterator<Item = &'i OwnedSnapshot>) -> Rc<CallGraph> {
-    let mut graph = CallGraph::default();
-    for snapshot in functions.map(OwnedSnapshot::view) {
-        if snapshot.stage() == Stage::Late
-            && let Ok(code) = from_machine(&snapshot)
-        {
-            graph.add(&code, &Target::of(&snapshot));
-        }
-    }
-    Rc::new(graph)
+/// The functions of a module for the register estimate, which includes their callees.
+#[derive(Clone, Debug)]
+struct Graphs {
+    /// As they are reported.
+    code: Rc<CallGraph>,
+    /// As LLVM makes them, if they are compared with that.
+    llvm: Rc<CallGraph>,
 }
 
 /// A reported function.
@@ -195,7 +196,7 @@ pub struct ReportedFunction<'i> {
     llvm: Option<&'i OwnedSnapshot>,
     ptxas: Option<PtxasFigures>,
     llvm_ptxas: Option<PtxasFigures>,
-    graph: Rc<CallGraph>,
+    graphs: Graphs,
 }
 
 impl<'i> ReportedFunction<'i> {
@@ -206,7 +207,7 @@ impl<'i> ReportedFunction<'i> {
 
     /// Returns its figures.
     pub fn report(&self, pressure: &FunctionPressure<'_>) -> CodeReport {
-        CodeReport::with_callees(pressure, self.ptxas, &self.graph)
+        CodeReport::with_callees(pressure, self.ptxas, &self.graphs.code)
     }
 
     /// Adds it to a page.
@@ -220,7 +221,7 @@ impl<'i> ReportedFunction<'i> {
     ) -> io::Result<()> {
         let llvm = self.llvm.map(|llvm| {
             let pressure = FunctionPressure::compute(llvm.view(), &mut LiveRangeCalc::new());
-            Comparison::new(&pressure, self.llvm_ptxas)
+            Comparison::new(&pressure, self.llvm_ptxas, &self.graphs.llvm)
         });
         let shown = PageFunction {
             report: self.report(pressure),

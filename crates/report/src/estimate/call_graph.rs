@@ -9,7 +9,9 @@
 
 use super::dead_ends::{flow_of_machine, returning_blocks};
 use super::{Features, Target};
-use oriel_engine::snapshot::abi::FunctionFlags;
+use oriel_engine::snapshot::OwnedSnapshot;
+use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
+use oriel_ori::machine::from_machine;
 use oriel_ori::{Function, OperandKind, Operation, Special};
 use std::collections::HashMap;
 
@@ -38,6 +40,19 @@ struct Caller {
 }
 
 impl CallGraph {
+    /// Returns the functions among these that are at the late stage, and that Ori can represent.
+    pub fn of_snapshots<'i>(snapshots: impl Iterator<Item = &'i OwnedSnapshot>) -> Self {
+        let mut graph = Self::default();
+        for snapshot in snapshots.map(OwnedSnapshot::view) {
+            if snapshot.stage() == Stage::Late
+                && let Ok(function) = from_machine(&snapshot)
+            {
+                graph.add(&function, &Target::of(&snapshot));
+            }
+        }
+        graph
+    }
+
     /// Adds a function in late form.
     pub fn add(&mut self, function: &Function, target: &Target) {
         self.add_features(function, Features::new(function, target));

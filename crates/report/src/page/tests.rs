@@ -1,6 +1,7 @@
 //! The page's data match the report and stay inside their script elements.
 
 use super::*;
+use crate::estimate::CallGraph;
 use crate::pressure::file_name;
 use oriel_engine::live::pressure::PressureFile as RegisterFile;
 use oriel_engine::live::testing::{Random, random_function};
@@ -17,7 +18,7 @@ fn page_of(functions: &[OwnedSnapshot]) -> String {
         let shown = PageFunction {
             report: CodeReport::new(&pressure, None),
             effects: Vec::new(),
-            llvm: Some(Comparison::new(&pressure, None)),
+            llvm: Some(Comparison::new(&pressure, None, &CallGraph::default())),
         };
         page.add(&shown, &pressure).unwrap();
     }
