@@ -3,6 +3,7 @@
 use super::call::{Message, OrielStatus, c_text, call, given};
 use super::function::{OrielMachineFunction, UNKNOWN};
 use crate::entity::{EntityRef, Register};
+use crate::guard::guarded;
 use crate::live::pressure::{Pressure, PressureFile, units_of};
 use crate::live::{Function, LiveIntervals, LiveRange, LiveRangeCalc, LiveSegment, ValueNumber};
 use std::ffi::{CString, c_char};
@@ -157,10 +158,11 @@ pub extern "C" fn oriel_intervals_segments(
 #[unsafe(no_mangle)]
 pub extern "C" fn oriel_intervals_text(intervals: Option<&OrielIntervals>) -> *const c_char {
     intervals.map_or(std::ptr::null(), |intervals| {
-        let text = intervals
-            .text
-            .get_or_init(|| c_text(intervals.computed.to_string()));
-        text.as_ptr()
+        let text = guarded(|| {
+            let compute = || c_text(intervals.computed.to_string());
+            intervals.text.get_or_init(compute).as_ptr()
+        });
+        text.unwrap_or(std::ptr::null())
     })
 }
 

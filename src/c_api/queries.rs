@@ -6,6 +6,7 @@
 use super::function::UNKNOWN;
 use super::intervals::{OrielIntervals, OrielValue, lend};
 use crate::entity::{Block, EntityRef, Instruction, Register};
+use crate::guard::guarded;
 use crate::live::pressure::{Pressure, PressureFile, PressurePoint};
 use crate::live::{LiveRange, SlotIndex};
 
@@ -64,8 +65,10 @@ pub extern "C" fn oriel_intervals_instruction_index(
     let index = intervals.and_then(|intervals| {
         let indexes = intervals.computed.indexes();
         let is_known = (instruction as usize) < intervals.instruction_count;
-        let instruction = Instruction::from_u32(instruction);
-        (is_known && indexes.has_index(instruction)).then(|| indexes.instruction_index(instruction))
+        let instruction = is_known.then(|| Instruction::from_u32(instruction))?;
+        indexes
+            .has_index(instruction)
+            .then(|| indexes.instruction_index(instruction))
     });
     index.map_or(UNKNOWN, SlotIndex::number)
 }
@@ -196,7 +199,7 @@ pub extern "C" fn oriel_intervals_pressure(
 ) -> *const OrielPressurePoint {
     let points = intervals.and_then(|intervals| {
         let file = PressureFile::ALL.get(file as usize)?;
-        Some(intervals.pressure().file(*file).points())
+        guarded(|| intervals.pressure().file(*file).points()).ok()
     });
     lend(points, count)
 }

@@ -8,9 +8,10 @@ use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef};
 use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 unsafe extern "C" {
     fn oriel_is_compatible(reason: OrielSink) -> i32;
@@ -74,14 +75,48 @@ pub(crate) unsafe fn export_function(machine_function: *mut c_void) -> Result<Ow
 /// writing.
 static LLVM_OPTIONS: RwLock<()> = RwLock::new(());
 
+thread_local! {
+    /// True while this thread holds [`LLVM_OPTIONS`] for reading.
+    static COMPILING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A compilation of this thread. A phase of the host may compile within it: it must not wait for the lock
+/// again, behind a thread that waits for this one.
+struct CompilationInProgress {
+    _options: Option<RwLockReadGuard<'static, ()>>,
+    is_within_another: bool,
+}
+
+impl CompilationInProgress {
+    fn begin() -> Self {
+        let is_within_another = COMPILING.replace(true);
+        let lock = || LLVM_OPTIONS.read().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            _options: (!is_within_another).then(lock),
+            is_within_another,
+        }
+    }
+}
+
+impl Drop for CompilationInProgress {
+    fn drop(&mut self) {
+        COMPILING.set(self.is_within_another);
+    }
+}
+
 /// Sets one of LLVM's options, or resets it to its initial value, once no compilation of this
 /// library runs.
 ///
 /// # Errors
-/// LLVM has no such option, or does not accept this value.
+/// LLVM has no such option, or does not accept this value; or this thread is compiling.
 pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), String> {
     let mut problem = String::new();
     let value = value.map(OrielText::borrowed);
+    if COMPILING.get() {
+        return Err(format!(
+            "LLVM's option -{name} cannot be set within a compilation"
+        ));
+    }
     let _held = LLVM_OPTIONS.write().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: nothing compiles while the lock is held, and texts and the sink's string outlive the
     // call.
@@ -216,11 +251,35 @@ pub(crate) unsafe fn emit_ptx_raw(
     }
     let (mut ptx, mut problem) = (Vec::new(), String::new());
     let ptx_sink = OrielSink::new((&raw mut ptx).cast(), append);
-    let _held = LLVM_OPTIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let _held = CompilationInProgress::begin();
     // SAFETY: the caller vouches for module and machine, and both sinks outlive the call.
     let is_good = unsafe { oriel_emit_ptx(module, machine, ptx_sink, OrielSink::into_string(&mut problem)) };
     match is_good {
         0 => Err(problem),
         _ => Ok(ptx),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_compilation_within_another_does_not_wait_for_whoever_changes_options() {
+        let outer = CompilationInProgress::begin();
+        let setter = thread::spawn(|| drop(LLVM_OPTIONS.write().unwrap_or_else(PoisonError::into_inner)));
+        // While somebody waits for writing, the lock is given to no other reader.
+        while LLVM_OPTIONS.try_read().is_ok() {
+            thread::yield_now();
+        }
+        let inner = CompilationInProgress::begin();
+        let error = set_llvm_option("inline-threshold", None).expect_err("it would wait for itself");
+        assert!(error.contains("within a compilation"), "{error}");
+        drop(inner);
+        assert!(COMPILING.get());
+        drop(outer);
+        assert!(!COMPILING.get());
+        setter.join().expect("it gets the lock");
     }
 }
