@@ -2,6 +2,7 @@
 
 use super::search::Search;
 use super::workshop::Workshop;
+use oriel::file::write_in_one_step;
 use oriel::options::{Options, TunedFunction, TunedFunctions};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +49,8 @@ pub fn save(path: &Path, given: &str, searches: &[Search], workshop: &Workshop) 
         text += &serde_json::to_string(line).map_err(|error| error.to_string())?;
         text.push('\n');
     }
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    // A compilation that reads the file meanwhile finds the old or the new one.
+    write_in_one_step(path, text.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Returns the options with those of a file for single functions on top.
