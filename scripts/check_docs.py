@@ -20,12 +20,16 @@ A comment above a block says what else there is to know:
     <!-- not run: REASON -->    the block is for readers only; the script lists it with the reason
     <!-- needs: TOOL ... -->    the block is left out, with a message, where ptxas, cmake, chromium or what it may be is missing
 
+Without arguments it also checks that the documents name every command and option of `oriel --help`, and docs/report.md
+every field of the report's lines.
+
 Blocks of Rust are tests of the library: src/lib.rs includes the documents that have some. A block ```rust that is in none
 of these has to say `ignore`.
 """
 
 import argparse
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -229,6 +233,29 @@ def check_rust(document, library):
             for number, line in enumerate(lines, 1) if line.strip() in ("```rust", "```rust,no_run")]
 
 
+def undocumented():
+    """What the tool's help or the schema of the report's lines has, and no document."""
+    documents = [common.ROOT / "README.md", *(common.ROOT / "docs").glob("*.md")]
+    text = "".join(document.read_text(encoding="utf-8") for document in documents)
+
+    def help_of(*command):
+        return subprocess.run([common.tool(), *command, "--help"], capture_output=True, text=True, check=True).stdout
+
+    for command in re.findall(r"^  ([a-z]+)  ", help_of(), re.MULTILINE):
+        if command == "help":
+            continue
+        if f"oriel {command}" not in text:
+            yield f"no document names the command oriel {command}"
+        for option in re.findall(r"^ +(?:-\w, )?--([a-z][a-z-]*)", help_of(command), re.MULTILINE):
+            if option not in ("help", "version") and not re.search(rf"--{option}(?![a-z-])", text):
+                yield f"no document names the option --{option} of oriel {command}"
+    schema = json.loads((common.ROOT / "docs/report.schema.json").read_text(encoding="utf-8"))
+    report = (common.ROOT / "docs/report.md").read_text(encoding="utf-8")
+    for field in schema["properties"]:
+        if f"`{field}`" not in report:
+            yield f"docs/report.md does not name the field {field}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="*", type=Path)
@@ -237,6 +264,8 @@ def main():
     documents = documents or [common.ROOT / "README.md", *sorted((common.ROOT / "docs").glob("*.md"))]
     library = (common.ROOT / "src/lib.rs").read_text(encoding="utf-8")
     failures = [failure for document in documents for failure in check_rust(document, library)]
+    if not arguments.documents:
+        failures += undocumented()
     try:
         blocks = {document: blocks_of(document) for document in documents}
     except WrongDocument as error:

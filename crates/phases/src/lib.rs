@@ -35,7 +35,7 @@
 //! | `progress.rs` | the pipeline's progress |
 //! | `selection.rs` | names of phases in options |
 //! | `statistics.rs`, `remarks.rs` | counters and remarks of phases |
-//! | `effects.rs` | the effect of each phase on size and pressure |
+//! | `stage_effects.rs` | the effect of each phase on size and pressure |
 //! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |
 //! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `replacement.rs`, `value_table.rs` | shared by several phases |
 //! | `irreducible_cycles.rs` | part of `loop_make_single_entry.rs` |
@@ -51,7 +51,6 @@ mod basic_blocks;
 mod copies;
 mod dead_code;
 pub mod early_ori_simple_live_dead;
-mod effects;
 mod expressions;
 pub mod general_optimize;
 pub mod general_optimize_early;
@@ -96,17 +95,18 @@ mod selection;
 pub mod set_after_legalization;
 pub mod set_control_flow_op_last_in_bb;
 pub mod speculative_hoist_common_insts;
+mod stage_effects;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;
 mod value_table;
 
 pub use analyses::Analyses;
-pub use effects::{Extent, PhaseEffect, StageEffects};
 pub use manager::{Manager, PhaseContext, run};
 pub use memory_to_register::{may_have_unread_stores, unread_stores};
 pub use remarks::{Remark, RemarkKind};
 pub use selection::Selected;
+pub use stage_effects::{Extent, PhaseEffect, StageEffects};
 pub use statistics::Statistics;
 
 use knobs::Knobs;
