@@ -203,14 +203,19 @@ impl Tracer<'_> {
             Ok(derived) => {
                 let result = function.result(instruction, 0).as_register();
                 let register = result.expect("an address is computed into a register");
+                // The sum of two addresses: what is computed from it may be either.
+                if let Some(other) = self.addresses.get(&register).map(|known| known.object) {
+                    self.object_in(other, Obstacle::Escape, instruction);
+                    self.object_in(target.object, Obstacle::Escape, instruction);
+                    return;
+                }
                 let found = &mut self.objects.uses[target.object];
                 match derived.index {
                     None => found.addresses.push(instruction),
                     Some(_) => found.indexed_addresses.push(instruction),
                 }
-                if self.addresses.insert(register, derived).is_none() {
-                    self.pending.push(register);
-                }
+                self.addresses.insert(register, derived);
+                self.pending.push(register);
             }
             Err(obstacle) => self.object_in(target.object, obstacle, instruction),
         }

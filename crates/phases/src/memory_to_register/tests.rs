@@ -262,6 +262,8 @@ const FIELDS: [(u32, u32, &[&str], &[&str]); 12] = [
 struct Program {
     /// True if there is an array with indexed accesses.
     has_array: bool,
+    /// True if some addresses are what remains of the sum of two.
+    has_sums: bool,
     random: Random,
     text: String,
     /// Registers of 32 bits that are defined on every path here.
@@ -294,6 +296,9 @@ impl Program {
 
     /// Returns the address of a field, written in one of several ways.
     fn address(&mut self, object: u32, offset: u32) -> String {
+        if self.has_sums && self.random.below(64) == 0 {
+            return self.address_of_sum(object, offset);
+        }
         match self.random.below(3) {
             0 => format!("[frame({object})+{offset}]"),
             1 => {
@@ -308,6 +313,19 @@ impl Program {
                 format!("[%{base}+8]")
             }
         }
+    }
+
+    /// Returns the address of a field: the sum of it and another object's, less the other one.
+    fn address_of_sum(&mut self, object: u32, offset: u32) -> String {
+        let other = (object + self.random.pick(&[1, 2])) % 3;
+        let [object, other] = [object, other].map(|it| {
+            let address = self.define("R64", &format!("LEA.b64 [frame({it})]"));
+            self.define("R64", &format!("CVTA.to.local.b64 %{address}"))
+        });
+        let sides = self.random.pick(&[[object, other], [other, object]]);
+        let sum = self.define("R64", &format!("IADD.b64 %{}, %{}", sides[0], sides[1]));
+        let rest = self.define("R64", &format!("ISUB.b64 %{sum}, %{other}"));
+        format!("[%{rest}+{offset}]")
     }
 
     fn store(&mut self, field: usize) {
@@ -463,9 +481,10 @@ impl Program {
         self.begin_block(end);
     }
 
-    fn random(seed: u64, has_array: bool) -> String {
+    fn random(seed: u64, has_array: bool, has_sums: bool) -> String {
         let mut program = Self {
             has_array,
+            has_sums,
             random: Random::new(seed, Stream::TestOri),
             text: String::new(),
             values: Vec::new(),
@@ -557,7 +576,7 @@ fn random_programs_leave_the_same_memory() {
     };
     let mut kept = 0;
     for seed in 0..programs {
-        let function = kernel("sm_90 ssa", &Program::random(seed, false));
+        let function = kernel("sm_90 ssa", &Program::random(seed, false, false));
         promoted_with_same_memory(&function, &PhaseOptions::default(), seed);
         let mut all_promoted = function.clone();
         run_phase_with(general_optimize_mid::run, &mut all_promoted, &whatever_it_costs);
@@ -595,13 +614,29 @@ fn random_programs_with_an_array_leave_the_same_memory() {
     };
     let mut promoted_arrays = 0;
     for seed in 0..programs {
-        let function = kernel("sm_90 ssa", &Program::random(seed, true));
+        let function = kernel("sm_90 ssa", &Program::random(seed, true, false));
         let promoted = promoted_with_same_memory(&function, &options, seed);
         promoted_arrays += u64::from(!promoted.to_string().contains("LEA.b64 [frame(3)]"));
     }
     assert!(
         100 * promoted_arrays >= 95 * programs,
         "{promoted_arrays} of {programs}"
+    );
+}
+
+#[test]
+fn random_programs_with_sums_of_addresses_leave_the_same_memory() {
+    let options = options_with(&["ConvertMemoryToRegIndexedSizeLimit=16"]);
+    let (mut kept, mut removed) = (0, 0);
+    for seed in 0..60 {
+        let function = kernel("sm_90 ssa", &Program::random(seed, false, true));
+        let text = promoted_with_same_memory(&function, &options, seed).to_string();
+        kept += text.matches("align 8\n").count();
+        removed += text.matches(" removed\n").count();
+    }
+    assert!(
+        kept >= 30 && removed >= 30,
+        "{kept} objects are kept, {removed} removed"
     );
 }
 
@@ -622,6 +657,34 @@ bix0:
 
 const PRODUCT: &str = "    %3:R64 = IMUL.WIDE.u64.u32 %1, 4\n    %4:R64 = IADD.b64 %2, %3\n";
 const LOAD: &str = "    %9:R32 = LD.local.b32.b32 [%4]\n";
+
+/// The first object's address is an index into the second one, and what remains after that is taken away
+/// points into the first.
+#[test]
+fn the_sum_of_two_addresses_keeps_both_objects() {
+    let body = "\
+    stack frame(0) 8 bytes align 4
+    stack frame(1) 8 bytes align 4
+bix0:
+    %1:R32 = S2R.b32 tid.x
+    %2:R64 = LEA.b64 [frame(0)]
+    %3:R64 = LEA.b64 [frame(1)]
+    ST.local.b32.b32 %1, [%2]
+    %4:R64 = IADD.b64 %2, %3
+    %5:R64 = ISUB.b64 %4, %3
+    ST.local.b32.b32 7, [%5]
+    %6:R32 = LD.local.b32.b32 [%2]
+    ST.global.b32.b32 %6, [64]
+    RET
+";
+    for body in [
+        body.to_owned(),
+        body.replace("IADD.b64 %2, %3", "IADD.b64 %3, %2"),
+    ] {
+        let text = after_with(&body, &options_with(&["135=16"]));
+        assert!(!text.contains("removed"), "{text}");
+    }
+}
 
 #[test]
 fn an_index_selects_one_of_the_elements() {
