@@ -17,7 +17,7 @@ const VECTORS: [(DataType, &[usize]); 3] = [
 pub(super) fn add(table: &mut PatternTable) {
     scalar_accesses(table);
     vector_accesses(table);
-    read_only_accesses(table);
+    global_read_accesses(table);
     addresses(table);
 }
 
@@ -39,9 +39,9 @@ fn vector_accesses(table: &mut PatternTable) {
     }
 }
 
-fn read_only_accesses(table: &mut PatternTable) {
+fn global_read_accesses(table: &mut PatternTable) {
     for (data_type, count) in vectors() {
-        read_only(table, data_type, count);
+        global_reads(table, data_type, count);
     }
 }
 
@@ -93,8 +93,9 @@ fn accesses(table: &mut PatternTable, data_type: DataType, count: usize) {
     );
 }
 
-/// Loads of global memory that does not change.
-fn read_only(table: &mut PatternTable, data_type: DataType, count: usize) {
+/// Loads of global memory that has ways of its own: what does not change while the kernel runs, and what
+/// all threads of a warp load from one address. LLVM says of the latter only that it is read.
+fn global_reads(table: &mut PatternTable, data_type: DataType, count: usize) {
     let width = data_type.bits();
     let vector = if count == 1 {
         String::new()
@@ -106,16 +107,15 @@ fn read_only(table: &mut PatternTable, data_type: DataType, count: usize) {
         table
             .add(name, Operation::Ld, data_type, results.clone() + words)
             .space(AddressSpace::Global)
-            .flags(ModifierFlags::INVARIANT | flags);
+            .flags(flags);
     };
     let words = "class width bytes base offset";
     add(
         format!("LD_GLOBAL_NC_{vector}i{width}"),
         words,
-        ModifierFlags::empty(),
+        ModifierFlags::INVARIANT,
     );
     if width * count as u32 <= 128 {
-        // All threads of a warp must load from one address.
         let words = "width base offset";
         add(
             format!("LDU_GLOBAL_{vector}i{width}"),
