@@ -84,8 +84,8 @@ impl Phase {
 /// Creates a row for a phase of ptxas that Oriel does not implement: it only keeps its position in
 /// the order.
 const fn unimplemented(number: u16, name: &'static str) -> Phase {
-    let mut phase = phase(number, name, Forms::empty(), nothing);
-    phase.run = None;
+    let mut phase = Phase::row(name, default_stage(number), Forms::empty(), None);
+    phase.number = Some(number);
     phase
 }
 
@@ -98,23 +98,19 @@ impl PartialEq for Phase {
 
 impl Eq for Phase {}
 
-/// The implementation of unimplemented rows, which never runs: a constant function must name
-/// something.
-fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
-    PhaseResult::Unchanged
+/// Returns the stage at which ptxas' phase with this number runs by default.
+const fn default_stage(number: u16) -> Stage {
+    /// The last phase before PHI elimination.
+    const LAST_SSA_PHASE: u16 = 65;
+    match number <= LAST_SSA_PHASE {
+        true => Stage::Ssa,
+        false => Stage::Late,
+    }
 }
-
-/// The last phase before PHI elimination.
-const LAST_SSA_PHASE: u16 = 65;
 
 /// Creates a row for a phase with a number.
 const fn phase(number: u16, name: &'static str, forms: Forms, run: Run) -> Phase {
-    let stage = if number <= LAST_SSA_PHASE {
-        Stage::Ssa
-    } else {
-        Stage::Late
-    };
-    let mut phase = Phase::new(name, stage, forms, run);
+    let mut phase = Phase::new(name, default_stage(number), forms, run);
     phase.number = Some(number);
     phase
 }
@@ -124,13 +120,17 @@ impl Phase {
     /// forms. It is in no profile, needs no analysis and preserves none; [`Registry`] has an
     /// example.
     pub const fn new(name: &'static str, stage: Stage, forms: Forms, run: Run) -> Self {
+        Self::row(name, stage, forms, Some(run))
+    }
+
+    const fn row(name: &'static str, stage: Stage, forms: Forms, run: Option<Run>) -> Self {
         Self {
             number: None,
             stage,
             name,
             group: None,
             forms,
-            run: Some(run),
+            run,
             profiles: Profiles::empty(),
             hooks: Hooks::empty(),
             needs: Analyses::empty(),
@@ -533,6 +533,10 @@ mod tests {
                 1
             );
         }
+    }
+
+    fn nothing(_: &mut Function, _: &mut PhaseContext<'_>) -> PhaseResult {
+        PhaseResult::Unchanged
     }
 
     static ONE: Phase = Phase::new("One", Stage::Ssa, Forms::SSA, nothing);
