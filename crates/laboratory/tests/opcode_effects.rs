@@ -30,7 +30,7 @@ const ONLY_VALUES: [(&str, Operation, &str); 5] = [
     (
         "LDU_GLOBAL_",
         Operation::Ld,
-        "loads what does not change while the kernel runs",
+        "only reads, as LLVM's intrinsic says",
     ),
 ];
 
