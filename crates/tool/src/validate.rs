@@ -92,6 +92,13 @@ fn validate_texts(before: &Path, after: &Path) -> Result<(), Failure> {
         parse_functions(&text).map_err(|error| format!("{}:{error}", path.display()))
     };
     let (first, second) = (load(before)?, load(after)?);
+    let has = |functions: &[Function], name: &str| functions.iter().any(|it| it.info.name == name);
+    if let Some(new) = second.iter().find(|it| !has(&first, &it.info.name)) {
+        return Err(format!("{}: there is no function {}", before.display(), new.info.name).into());
+    }
+    if first.is_empty() {
+        return Err(format!("{}: there is no function", before.display()).into());
+    }
     let mut validator = Validator::default();
     for function in &first {
         let name = &function.info.name;
