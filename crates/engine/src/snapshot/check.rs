@@ -202,6 +202,17 @@ impl Snapshot<'_> {
                 arrays.register_classes.len(),
             )?;
         }
+        // The most that can be live at once has to be a number.
+        let units = arrays.registers.iter().map(|register| {
+            let class = &arrays.register_classes[register.register_class as usize];
+            u64::from(class.bits.div_ceil(32).max(1))
+        });
+        if units.sum::<u64>() > i32::MAX as u64 {
+            return fail(
+                "registers".to_owned(),
+                "they have more bits than can be counted".to_owned(),
+            );
+        }
         for (index, constant) in arrays.constants.iter().enumerate() {
             if ConstantKind::from_abi(constant.kind).is_none() {
                 return fail(

@@ -87,6 +87,11 @@ fn the_check_refuses_each_kind_of_damage() {
         s.instructions[7].first_memory_operand = 1;
     });
     refuses("register class 1", |s| s.register_classes[1].file = 9);
+    refuses("registers", |s| {
+        s.register_classes[1].bits = u32::MAX;
+        s.registers[0].register_class = 1;
+        s.registers.extend(vec![s.registers[0]; 20]);
+    });
     refuses("register 3", |s| s.registers[3].register_class = 2);
     refuses("edge 1", |s| s.edges[1].block = 3);
     refuses("edge 2", |s| s.edges[2].probability = 0x8000_0001);
