@@ -16,6 +16,10 @@
 ; RUN: env ORIEL_FLAGS=-oriel-least-pressure=0 %oriel report --sm 80 --json --profile max %s | FileCheck %s --check-prefix=MAX
 ; RUN: %oriel report --sm 80 --json --profile ptxas %s | FileCheck %s --check-prefix=MAX
 
+; A page stays until the new one is complete.
+; RUN: echo kept > %t/kept.html && not %oriel report --sm 80 --html %t/kept.html %s %t/missing.ll
+; RUN: grep -q kept %t/kept.html
+
 ; RUN: not %oriel report --profile fast %s 2>&1 | FileCheck %s --check-prefix=WRONG
 ; RUN: not %oriel report --html %t/page.html --live-ranges %s 2>&1 | FileCheck %s --check-prefix=CONFLICT
 ; RUN: not %oriel report --html %t/no/page.html %s 2>&1 | FileCheck %s --check-prefix=UNWRITABLE

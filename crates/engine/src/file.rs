@@ -42,6 +42,10 @@ fn write_and_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A file can only be renamed within a file system.
     let part = path.with_file_name(name);
     let mut file = fs::File::create_new(&part)?;
+    if let Ok(known) = fs::metadata(path) {
+        // Who may read and write a file stays as it is.
+        _ = file.set_permissions(known.permissions());
+    }
     let written = file.write_all(bytes).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
         _ = fs::remove_file(&part);
@@ -53,6 +57,19 @@ fn write_and_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::thread::ScopedJoinHandle;
+
+    #[cfg(unix)]
+    #[test]
+    fn who_may_read_a_file_stays_as_it_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("oriel-mode-{}", process::id()));
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+        write_in_one_step(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o664);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn readers_see_complete_files_while_threads_write() {

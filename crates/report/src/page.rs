@@ -120,6 +120,11 @@ impl<W: Write> PageWriter<W> {
         })
     }
 
+    /// Returns what it was written to.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
     /// Adds a function, whose code was analysed by `pressure`.
     ///
     /// # Errors

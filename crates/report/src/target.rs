@@ -37,11 +37,22 @@ impl<W> SharedFile<W> {
         write: impl FnOnce(&mut W) -> io::Result<()>,
     ) -> Result<(), String> {
         let problem = |error: io::Error| format!("{} cannot be written: {error}", self.path.display());
-        let create = || File::create(&self.path).and_then(open).map(Mutex::new);
+        let create = || empty_file(&self.path).and_then(open).map(Mutex::new);
         let opened = self.writer.get_or_init(|| create().map_err(problem));
         let writer = opened.as_ref().map_err(String::clone)?;
         write(&mut writer.lock().unwrap_or_else(PoisonError::into_inner)).map_err(problem)
     }
+}
+
+/// Creates or empties a file. Every write goes to its end, wherever that is then: another process may have
+/// emptied it or written to it.
+fn empty_file(path: &Path) -> io::Result<File> {
+    let file = File::options().create(true).append(true).open(path)?;
+    // A pipe cannot be emptied.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
 }
 
 /// The destination of a report's lines.
@@ -75,6 +86,21 @@ impl ReportTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_two_processes_stay_whole() {
+        let path = std::env::temp_dir().join(format!("oriel-two-{}", std::process::id()));
+        // What another process has is another target of the same file.
+        let [one, other] = [(); 2].map(|()| ReportTarget::File(SharedFile::new(&path)));
+        one.write("a line that is lost\n").unwrap();
+        one.write("another one\n").unwrap();
+        other.write("first\n").unwrap();
+        one.write("second\n").unwrap();
+        other.write("third\n").unwrap();
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(written, "first\nsecond\nthird\n");
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn a_file_is_made_once_for_all_copies_of_the_options_and_threads() {

@@ -7,6 +7,7 @@ use crate::ptxas::Ptxas;
 use crate::reported::{ReportedFunction, Wanted};
 use crate::source::Source;
 use clap::Args;
+use oriel::file::write_in_one_step;
 use oriel::options::{Options, Profile};
 use oriel::report::page::PageWriter;
 use oriel::report::pressure::FunctionPressure;
@@ -14,8 +15,7 @@ use oriel::report::{
     CodeReport, OpcodeReport, write_details, write_live_ranges, write_pressure_dot, write_table,
     write_warnings,
 };
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Options of `oriel report`.
@@ -118,6 +118,7 @@ pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         Ok(())
     })?;
     drop(progress);
+    page.map_or(Ok(()), Page::save)?;
     if !arguments.live_ranges {
         print(&reports, arguments)?;
     }
@@ -141,16 +142,15 @@ pub fn profile(name: &str) -> Result<Profile, String> {
     Ok(options.profile)
 }
 
-/// The page in progress.
+/// The page in progress. A page that is there stays until the new one is complete.
 struct Page<'p> {
     path: &'p Path,
-    writer: PageWriter<BufWriter<File>>,
+    writer: PageWriter<Vec<u8>>,
 }
 
 impl<'p> Page<'p> {
     fn create(path: &'p Path) -> Result<Self, String> {
-        let writer = File::create(path).and_then(|file| PageWriter::new(BufWriter::new(file)));
-        let writer = writer.map_err(|error| format!("{}: {error}", path.display()))?;
+        let writer = PageWriter::new(Vec::new()).map_err(|error| error.to_string())?;
         Ok(Self { path, writer })
     }
 
@@ -161,6 +161,11 @@ impl<'p> Page<'p> {
     ) -> Result<(), String> {
         let added = function.add_to_page(&mut self.writer, pressure);
         added.map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+
+    fn save(self) -> Result<(), String> {
+        let saved = write_in_one_step(self.path, &self.writer.into_inner());
+        saved.map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 

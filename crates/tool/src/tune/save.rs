@@ -5,6 +5,7 @@ use super::workshop::Workshop;
 use oriel::file::write_in_one_step;
 use oriel::options::{Options, TunedFunction, TunedFunctions};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +17,11 @@ use std::sync::Arc;
 /// If the file is there and invalid, or cannot be written.
 pub fn save(path: &Path, given: &str, searches: &[Search], workshop: &Workshop) -> Result<(), String> {
     let mut lines = BTreeMap::new();
-    if path.exists() {
+    // Another run that saves to the same file waits. Not every file system has locks.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")));
+    let _locked = folder.and_then(|folder| folder.lock().map(|()| folder));
+    if path.is_file() {
         let known = TunedFunctions::load(path, &workshop.base)?;
         lines.extend(known.into_functions().map(|it| ((it.sm, it.hash), it)));
     }
