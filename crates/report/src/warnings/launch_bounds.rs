@@ -77,7 +77,7 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
     }
     let otherwise = RegisterEstimate::from_features(&features).registers;
     let then = warps(otherwise);
-    if 2 * then < 3 * now {
+    if then <= now || 2 * then < 3 * now {
         return None;
     }
     let (block, instruction) = context.known.peak?;
