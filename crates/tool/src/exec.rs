@@ -16,6 +16,7 @@ use oriel_interpreter::{
     BlindResult, BufferResult, DescribedResult, Limits, Program, Statistics, run_blind, run_described,
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -494,7 +495,15 @@ fn dump<'a>(
         return Ok(());
     };
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut names = BTreeSet::new();
     for buffer in buffers {
+        // A variable of the module may have the name of a buffer.
+        if buffer.name.contains('/') || !names.insert(&buffer.name) {
+            return Err(format!(
+                "--dump: '{}' names no file, or another one as well: give the buffer another name",
+                buffer.name
+            ));
+        }
         let path = folder.join(format!("{prefix}.{}.bin", buffer.name));
         std::fs::write(&path, &buffer.bytes).map_err(|error| format!("{}: {error}", path.display()))?;
     }
