@@ -4,7 +4,9 @@
     scripts/check_memory.py [SOURCE ...]              the shim built with AddressSanitizer
     scripts/check_memory.py --valgrind [SOURCE ...]   the usual build under valgrind; much slower
 
-Each function is exported, saved and rebuilt, then changed, refused and put back.
+Each function is exported, saved and rebuilt, then changed, refused and put back, then optimised by the phases of both
+profiles and reported on. The build with AddressSanitizer is one for debugging, so that the library's debug assertions hold
+there, too.
 """
 
 import argparse
@@ -19,7 +21,9 @@ import examples
 VALGRIND = ["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
             "--errors-for-leak-kinds=definite", "--num-callers=30"]
 RUNS = (["-oriel-phases=none", "-oriel-report=report.json", "-oriel-snapshot=."],
-        ["-oriel-inject-fault=failed-verification"])
+        ["-oriel-inject-fault=failed-verification"],
+        ["-oriel-profile=max", "-oriel-report=report.json"],
+        ["-oriel-profile=ptxas", "-oriel-least-pressure=0"])
 
 
 def sanitized_build():
