@@ -497,10 +497,17 @@ fn dump<'a>(
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut names = BTreeSet::new();
     for buffer in buffers {
-        // A variable of the module may have the name of a buffer.
-        if buffer.name.contains('/') || !names.insert(&buffer.name) {
+        let problem = if buffer.name.contains('/') {
+            "no file can have this name"
+        } else if !names.insert(&buffer.name) {
+            // A variable of the module may have the name of a buffer.
+            "two have this name"
+        } else {
+            ""
+        };
+        if !problem.is_empty() {
             return Err(format!(
-                "--dump: '{}' names no file, or another one as well: give the buffer another name",
+                "--dump: '{}': {problem}; give the buffer another one",
                 buffer.name
             ));
         }

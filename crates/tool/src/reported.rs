@@ -13,10 +13,11 @@ use oriel::report::pressure::FunctionPressure;
 use oriel::report::ptxas::PtxasFigures;
 use oriel::snapshot::abi::Stage;
 use oriel::snapshot::{OwnedSnapshot, Snapshot};
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// The selection of code for a report.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +87,7 @@ impl Wanted {
             ptxas,
             llvm_ptxas,
             optimized,
+            ..ReportInput::default()
         })
     }
 }
@@ -102,6 +104,10 @@ pub struct ReportInput {
     llvm_ptxas: ByFunction,
     /// The functions after Oriel's phases, if these run.
     optimized: Option<Vec<CompiledFunction>>,
+    /// For the estimates, which include callees; made when the first is asked for.
+    graph: OnceLock<CallGraph>,
+    /// The same of LLVM's code, for comparisons.
+    llvm_graph: OnceLock<CallGraph>,
 }
 
 /// ptxas' figures by function; empty if it did not run.
@@ -129,36 +135,44 @@ impl ReportInput {
 
     /// Returns the reported functions.
     pub fn functions(&self) -> Vec<ReportedFunction<'_>> {
-        let late = || {
-            let snapshots = self.snapshots.iter();
-            snapshots.filter(|snapshot| self.is_reported(&snapshot.view()))
-        };
         let Some(optimized) = &self.optimized else {
-            let graphs = Graphs {
-                code: CallGraph::of_snapshots(late()).into(),
-                llvm: Rc::default(),
-            };
-            return late()
-                .map(|code| self.function(code, &[], None, &graphs))
-                .collect();
+            return self.late().map(|code| self.function(code, &[], None)).collect();
         };
-        let graphs = Graphs {
-            code: CallGraph::of_snapshots(optimized.iter().map(|it| &it.code)).into(),
-            llvm: CallGraph::of_snapshots(late()).into(),
+        let same_name = |code: &OwnedSnapshot| {
+            let mut late = self.late();
+            late.find(|llvm| llvm.view().name() == code.view().name())
         };
-        let same_name = |code: &OwnedSnapshot| late().find(|llvm| llvm.view().name() == code.view().name());
         let compiled = optimized.iter();
         compiled
-            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code), &graphs))
+            .map(|it| self.function(&it.code, &it.effects, same_name(&it.code)))
             .collect()
     }
 
+    /// Returns the functions as LLVM makes them that the report may be on.
+    fn late(&self) -> impl Iterator<Item = &OwnedSnapshot> {
+        let snapshots = self.snapshots.iter();
+        snapshots.filter(|snapshot| self.is_reported(&snapshot.view()))
+    }
+
+    /// Returns the reported functions with those that they call.
+    fn graph(&self) -> &CallGraph {
+        self.graph.get_or_init(|| match &self.optimized {
+            None => CallGraph::of_snapshots(self.late()),
+            Some(optimized) => CallGraph::of_snapshots(optimized.iter().map(|it| &it.code)),
+        })
+    }
+
+    /// Does the same for the functions as LLVM makes them.
+    fn llvm_graph(&self) -> &CallGraph {
+        self.llvm_graph
+            .get_or_init(|| CallGraph::of_snapshots(self.late()))
+    }
+
     fn function<'i>(
-        &self,
+        &'i self,
         code: &'i OwnedSnapshot,
         effects: &'i [StageEffects],
         llvm: Option<&'i OwnedSnapshot>,
-        graphs: &Graphs,
     ) -> ReportedFunction<'i> {
         let name = code.view().name().into_owned();
         ReportedFunction {
@@ -167,7 +181,7 @@ impl ReportInput {
             llvm,
             ptxas: self.ptxas.get(&name).copied(),
             llvm_ptxas: self.llvm_ptxas.get(&name).copied(),
-            graphs: graphs.clone(),
+            input: self,
         }
     }
 
@@ -176,15 +190,6 @@ impl ReportInput {
     fn is_reported(&self, snapshot: &Snapshot<'_>) -> bool {
         !self.is_module || snapshot.stage() == Stage::Late
     }
-}
-
-/// The functions of a module for the register estimate, which includes their callees.
-#[derive(Clone, Debug)]
-struct Graphs {
-    /// As they are reported.
-    code: Rc<CallGraph>,
-    /// As LLVM makes them, if they are compared with that.
-    llvm: Rc<CallGraph>,
 }
 
 /// A reported function.
@@ -196,7 +201,7 @@ pub struct ReportedFunction<'i> {
     llvm: Option<&'i OwnedSnapshot>,
     ptxas: Option<PtxasFigures>,
     llvm_ptxas: Option<PtxasFigures>,
-    graphs: Graphs,
+    input: &'i ReportInput,
 }
 
 impl<'i> ReportedFunction<'i> {
@@ -207,7 +212,7 @@ impl<'i> ReportedFunction<'i> {
 
     /// Returns its figures.
     pub fn report(&self, pressure: &FunctionPressure<'_>) -> CodeReport {
-        CodeReport::with_callees(pressure, self.ptxas, &self.graphs.code)
+        CodeReport::with_callees(pressure, self.ptxas, self.input.graph())
     }
 
     /// Adds it to a page.
@@ -221,7 +226,7 @@ impl<'i> ReportedFunction<'i> {
     ) -> io::Result<()> {
         let llvm = self.llvm.map(|llvm| {
             let pressure = FunctionPressure::compute(llvm.view(), &mut LiveRangeCalc::new());
-            Comparison::new(&pressure, self.llvm_ptxas, &self.graphs.llvm)
+            Comparison::new(&pressure, self.llvm_ptxas, self.input.llvm_graph())
         });
         let shown = PageFunction {
             report: self.report(pressure),

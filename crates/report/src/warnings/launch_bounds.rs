@@ -63,8 +63,9 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
         limits.occupancy(usage).warps_per_sm
     };
     let now = warps(registers);
+    let are_enough_more = |warps| warps > now && 2 * warps >= 3 * now;
     // The other estimate takes as long as the first, and most kernels have too many warps for that.
-    if 2 * warps(1) < 3 * now {
+    if !are_enough_more(warps(1)) {
         return None;
     }
     let not_allotted = Target {
@@ -77,7 +78,7 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
     }
     let otherwise = RegisterEstimate::from_features(&features).registers;
     let then = warps(otherwise);
-    if then <= now || 2 * then < 3 * now {
+    if !are_enough_more(then) {
         return None;
     }
     let (block, instruction) = context.known.peak?;
