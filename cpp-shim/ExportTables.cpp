@@ -358,20 +358,29 @@ uint32_t SnapshotTables::symbolIndex(const MachineOperand &MO) {
   return Index;
 }
 
-/// Returns the snapshot's format for \p Semantics.
-static OrielConstantKind constantKind(const fltSemantics &Semantics) {
-  switch (APFloat::SemanticsToEnum(Semantics)) {
-  case APFloat::S_IEEEhalf:
-    return ORIEL_CONSTANT_HALF;
-  case APFloat::S_BFloat:
-    return ORIEL_CONSTANT_BFLOAT;
-  case APFloat::S_IEEEsingle:
-    return ORIEL_CONSTANT_SINGLE;
-  case APFloat::S_IEEEdouble:
-    return ORIEL_CONSTANT_DOUBLE;
+const fltSemantics *oriel::floatFormat(uint32_t Kind) {
+  switch (Kind) {
+  case ORIEL_CONSTANT_HALF:
+    return &APFloat::IEEEhalf();
+  case ORIEL_CONSTANT_BFLOAT:
+    return &APFloat::BFloat();
+  case ORIEL_CONSTANT_SINGLE:
+    return &APFloat::IEEEsingle();
+  case ORIEL_CONSTANT_DOUBLE:
+    return &APFloat::IEEEdouble();
   default:
-    return ORIEL_CONSTANT_OTHER;
+    return nullptr;
   }
+}
+
+/// Returns the snapshot's kind for constants in \p Format.
+static OrielConstantKind constantKind(const fltSemantics &Format) {
+  for (OrielConstantKind Kind :
+       {ORIEL_CONSTANT_HALF, ORIEL_CONSTANT_BFLOAT, ORIEL_CONSTANT_SINGLE,
+        ORIEL_CONSTANT_DOUBLE})
+    if (floatFormat(Kind) == &Format)
+      return Kind;
+  return ORIEL_CONSTANT_OTHER;
 }
 
 uint32_t SnapshotTables::constantIndex(const MachineOperand &MO) {

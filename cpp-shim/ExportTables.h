@@ -18,6 +18,7 @@
 
 namespace llvm {
 class DILocation;
+struct fltSemantics;
 class MachineBlockFrequencyInfo;
 class MCSubtargetInfo;
 class TargetRegisterClass;
@@ -25,6 +26,10 @@ class TargetRegisterInfo;
 } // namespace llvm
 
 namespace oriel {
+
+/// Returns the format of floating-point constants of this OrielConstantKind;
+/// null for other kinds.
+const llvm::fltSemantics *floatFormat(uint32_t Kind);
 
 /// The tables of a snapshot to which its code refers by number, and the record
 /// of the function. They keep their memory from function to function.

@@ -101,7 +101,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     }
   });
   PhaseHost Host(MF, *Stages);
-  uint32_t Scope =
+  OrielScope Scope =
       oriel_scope(Stage, MF.getRegInfo().getNumVirtRegs(),
                   MF.getFrameInfo().hasStackObjects(), &Host.callbacks());
   if (Scope == ORIEL_SCOPE_NOTHING)
@@ -129,14 +129,18 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
                                   sinkInto(Unsupported), Warnings);
   if (!Unsupported.empty())
     remarkUnsupported(MF, Stage, Unsupported);
-  const OrielPlan *Plan = Run ? oriel_run_plan(Run) : nullptr;
+  if (!Run) {
+    if (!Problem.empty())
+      diagnoseFailure(MF, Stage, Problem);
+    return false;
+  }
   // Applying the plan may delete the subjects of remarks.
   PhaseRemarks Remarks(MF, Exporter, Run);
   Outcome.result =
       Problem.empty() ? ORIEL_RESULT_UNCHANGED : ORIEL_RESULT_FAILED;
-  bool SpillsToShared = Run && oriel_run_directives(Run).spills_to_shared;
-  bool HasNewBounds = Run && addDirectives(MF, *Run);
-  if (Plan) {
+  bool SpillsToShared = oriel_run_directives(Run).spills_to_shared;
+  bool HasNewBounds = addDirectives(MF, *Run);
+  if (const OrielPlan *Plan = oriel_run_plan(Run)) {
     Stopwatch ApplyTime;
     WriteBack Done = writeBack(MF, Stage, Frequencies, *Plan, *Settings, *Run);
     Outcome.apply_ns = ApplyTime.nanoseconds();
@@ -147,11 +151,10 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
     Remarks.emit();
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
-  if (Run && oriel_run_wants_analysis(Run))
+  if (oriel_run_wants_analysis(Run))
     analyze(MF, Stage, Frequencies, HasNewBounds, Run, Outcome);
-  if (Run)
-    oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
-                  sinkInto(ReportProblem));
+  oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
+                sinkInto(ReportProblem));
   if (!Problem.empty())
     diagnoseFailure(MF, Stage, Problem);
   if (!ReportProblem.empty())

@@ -34,7 +34,7 @@ public:
 private:
   /// The result of a plan, and the reason if it was not applied.
   struct WriteBack {
-    OrielResult Result;
+    OrielPlanResult Result;
     std::string Problem;
   };
   /// Returns the options in force on this thread. Invalid ones are reported as

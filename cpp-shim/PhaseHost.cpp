@@ -75,8 +75,6 @@ PhaseRemarks::PhaseRemarks(const MachineFunction &MF,
                            const SnapshotExporter &Exporter,
                            const OrielRun *Run)
     : Run(Run) {
-  if (!Run)
-    return;
   for (size_t Index = 0, Count = oriel_run_remark_count(Run); Index != Count;
        ++Index) {
     uint32_t Number = oriel_run_remark(Run, Index).instruction;

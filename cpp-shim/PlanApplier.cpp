@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanApplier.h"
+#include "PlanReader.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -103,28 +104,14 @@ static MachineOperand detached(const MachineOperand &MO) {
       /*SubReg=*/0, MO.isUse() && MO.isDebug(), MO.isInternalRead());
 }
 
-/// Returns the floating-point format of a new constant of this kind.
-static const fltSemantics &semantics(uint32_t Kind) {
-  switch (Kind) {
-  case ORIEL_CONSTANT_HALF:
-    return APFloat::IEEEhalf();
-  case ORIEL_CONSTANT_BFLOAT:
-    return APFloat::BFloat();
-  case ORIEL_CONSTANT_SINGLE:
-    return APFloat::IEEEsingle();
-  case ORIEL_CONSTANT_DOUBLE:
-    return APFloat::IEEEdouble();
-  default:
-    llvm_unreachable("the plan checker refuses other kinds");
-  }
-}
-
 MachineOperand PlanApplier::makeConstant(uint32_t Index) const {
   uint32_t InputConstants = Input.snapshot().constant_count;
   if (Index < InputConstants)
     return detached(*Input.constantOperands()[Index]);
   const OrielConstant &Constant = Plan.constants[Index - InputConstants];
-  APFloat Value(semantics(Constant.kind), APInt(Constant.bits, Constant.low));
+  // The plan checker refuses constants of other kinds.
+  APFloat Value(*floatFormat(Constant.kind),
+                APInt(Constant.bits, Constant.low));
   return MachineOperand::CreateFPImm(
       ConstantFP::get(MF.getFunction().getContext(), Value));
 }
@@ -186,10 +173,8 @@ PlanApplier::Inherited PlanApplier::inherit(uint32_t Number) const {
   SmallVector<const MachineInstr *, 4> From;
   if (Instruction.source)
     From.push_back(Input.instructions()[Instruction.source - 1]);
-  for (uint32_t I = Instruction.first_merged,
-                E = Plan.instructions[Number + 1].first_merged;
-       I != E; ++I)
-    From.push_back(Input.instructions()[Plan.merged[I]]);
+  for (uint32_t Merged : mergedOf(Plan, Number))
+    From.push_back(Input.instructions()[Merged]);
 
   Inherited Result;
   if (From.empty())
@@ -216,9 +201,7 @@ void PlanApplier::gatherMergedProperties() {
   Stays.assign(Input.instructions().size(), false);
   for (uint32_t I = 0; I != Plan.instruction_count; ++I) {
     const OrielPlanInstruction &Instruction = Plan.instructions[I];
-    bool Merges =
-        Instruction.first_merged != Plan.instructions[I + 1].first_merged;
-    if (Instruction.action == ORIEL_ACTION_NEW || Merges)
+    if (Instruction.action == ORIEL_ACTION_NEW || !mergedOf(Plan, I).empty())
       InheritedBy[I] = inherit(I);
     if (Instruction.action == ORIEL_ACTION_CLONE)
       CloneOf[I] =
@@ -244,6 +227,11 @@ void PlanApplier::layOutBlocks() {
   }
 }
 
+ArrayRef<MachineOperand> PlanApplier::newOperands(uint32_t Number) const {
+  return ArrayRef(Operands).slice(Plan.instructions[Number].first_operand,
+                                  operandsOf(Plan, Number).size());
+}
+
 MachineInstr *PlanApplier::buildNew(uint32_t Number) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   assert(InheritedBy.contains(Number) && "the properties were not gathered");
@@ -255,10 +243,8 @@ MachineInstr *PlanApplier::buildNew(uint32_t Number) {
   MI->setFlags(From.Flags & ~OperandAssumptions);
   if (Desc.mayLoad() || Desc.mayStore())
     MI->setMemRefs(MF, From.MemoryOperands);
-  for (uint32_t I = Instruction.first_operand,
-                E = Plan.instructions[Number + 1].first_operand;
-       I != E; ++I)
-    MI->addOperand(MF, Operands[I]);
+  for (const MachineOperand &MO : newOperands(Number))
+    MI->addOperand(MF, MO);
   return MI;
 }
 
@@ -308,15 +294,14 @@ void PlanApplier::noteDefinitions(const MachineInstr &MI) {
 }
 
 void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
-  uint32_t First = Plan.instructions[Number].first_operand;
-  uint32_t Count = Plan.instructions[Number + 1].first_operand - First;
+  ArrayRef<MachineOperand> New = newOperands(Number);
   noteDefinitions(MI);
-  bool InPlace = Count == MI.getNumOperands();
-  for (uint32_t I = 0; InPlace && I != Count; ++I)
-    InPlace = isAssignable(MI.getOperand(I), Operands[First + I]);
+  bool InPlace = New.size() == MI.getNumOperands();
+  for (size_t I = 0, E = New.size(); InPlace && I != E; ++I)
+    InPlace = isAssignable(MI.getOperand(I), New[I]);
   if (InPlace) {
-    for (uint32_t I = 0; I != Count; ++I)
-      assignInPlace(MI.getOperand(I), Operands[First + I]);
+    for (size_t I = 0, E = New.size(); I != E; ++I)
+      assignInPlace(MI.getOperand(I), New[I]);
     return;
   }
   // Ties that the opcode declares are restored with the operands.
@@ -325,8 +310,8 @@ void PlanApplier::replaceOperands(MachineInstr &MI, uint32_t Number) {
       MI.untieRegOperand(I);
     MI.removeOperand(I);
   }
-  for (uint32_t I = 0; I != Count; ++I)
-    MI.addOperand(MF, Operands[First + I]);
+  for (const MachineOperand &MO : New)
+    MI.addOperand(MF, MO);
 }
 
 MachineInstr *PlanApplier::build(uint32_t Number) {
@@ -341,7 +326,7 @@ MachineInstr *PlanApplier::build(uint32_t Number) {
     MI->setFlags(MI->getFlags() & ~OperandAssumptions);
   if (Instruction.action != ORIEL_ACTION_KEEP)
     replaceOperands(*MI, Number);
-  if (Instruction.first_merged != Plan.instructions[Number + 1].first_merged) {
+  if (!mergedOf(Plan, Number).empty()) {
     assert(InheritedBy.contains(Number) && "the properties were not gathered");
     const Inherited &From = InheritedBy[Number];
     MI->setDebugLoc(From.Location);
@@ -356,9 +341,7 @@ void PlanApplier::placeInstructions() {
   for (uint32_t B = 0; B != Plan.block_count; ++B) {
     MachineBasicBlock &MBB = *Blocks[Plan.blocks[B].block];
     MachineBasicBlock::iterator Cursor = MBB.begin();
-    for (uint32_t I = Plan.blocks[B].first_instruction,
-                  E = Plan.blocks[B + 1].first_instruction;
-         I != E; ++I) {
+    for (uint32_t I : instructionsOf(Plan, B)) {
       MachineInstr *MI = build(I);
       if (Cursor != MBB.end() && &*Cursor == MI)
         ++Cursor;
@@ -409,9 +392,7 @@ static bool hasEdges(const MachineBasicBlock &MBB, ArrayRef<OrielEdge> Edges,
 void PlanApplier::connectBlocks() {
   for (uint32_t B = 0; B != Plan.block_count; ++B) {
     MachineBasicBlock &MBB = *Blocks[Plan.blocks[B].block];
-    uint32_t First = Plan.blocks[B].first_successor;
-    ArrayRef<OrielEdge> Edges(Plan.successors + First,
-                              Plan.blocks[B + 1].first_successor - First);
+    ArrayRef<OrielEdge> Edges = edgesFrom(Plan, B);
     if (hasEdges(MBB, Edges, Blocks))
       continue;
     while (!MBB.succ_empty())

@@ -55,6 +55,8 @@ private:
   /// Remembers the registers that \p MI defines before it loses its definitions.
   void noteDefinitions(const llvm::MachineInstr &MI);
   void replaceOperands(llvm::MachineInstr &MI, uint32_t Number);
+  /// The prepared operands of plan instruction \p Number.
+  llvm::ArrayRef<llvm::MachineOperand> newOperands(uint32_t Number) const;
   llvm::MachineOperand makeConstant(uint32_t Index) const;
   llvm::MachineOperand makeOperand(const OrielOperand &Operand);
   llvm::Register registerFor(uint32_t Number) const;

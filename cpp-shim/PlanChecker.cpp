@@ -13,6 +13,7 @@
 
 #include "PlanChecker.h"
 #include "PlanFlowChecks.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -140,10 +141,11 @@ bool PlanChecker::checkNewRegisters() {
 bool PlanChecker::checkNewConstants() {
   for (uint32_t I = 0; I != Plan.constant_count; ++I) {
     const OrielConstant &Constant = Plan.constants[I];
-    uint32_t Bits = floatBits(Constant.kind);
-    if (!Bits)
+    const fltSemantics *Format = floatFormat(Constant.kind);
+    if (!Format)
       return fail("new constant " + Twine(I) + " has unknown kind " +
                   Twine(Constant.kind));
+    uint32_t Bits = APFloat::getSizeInBits(*Format);
     if (Constant.bits != Bits || Constant.high ||
         (Bits != 64 && Constant.low >> Bits))
       return fail("new constant " + Twine(I) +
@@ -242,8 +244,6 @@ static bool hasEffects(const MachineInstr &MI) {
 
 bool PlanChecker::checkInstruction(uint32_t Number) {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
-  uint32_t OperandCount =
-      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
   if (Instruction.action > ORIEL_ACTION_NEW)
     return fail("instruction " + Twine(Number) + " has unknown action " +
                 Twine(Instruction.action));
@@ -252,10 +252,8 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
                 Twine(Instruction.source));
   if (!Instruction.source && Instruction.action != ORIEL_ACTION_NEW)
     return fail("instruction " + Twine(Number) + " has no source");
-  for (uint32_t I = Instruction.first_merged,
-                E = Plan.instructions[Number + 1].first_merged;
-       I != E; ++I)
-    if (Plan.merged[I] >= Snapshot.instruction_count)
+  for (uint32_t Merged : mergedOf(Plan, Number))
+    if (Merged >= Snapshot.instruction_count)
       return fail("instruction " + Twine(Number) +
                   " merges an unknown instruction");
 
@@ -271,7 +269,7 @@ bool PlanChecker::checkInstruction(uint32_t Number) {
                          : nullptr;
   switch (Instruction.action) {
   case ORIEL_ACTION_KEEP:
-    if (OperandCount)
+    if (!operandsOf(Plan, Number).empty())
       return fail("kept instruction " + Twine(Number) + " has operands");
     return true;
   case ORIEL_ACTION_CLONE:
@@ -305,19 +303,17 @@ bool PlanChecker::checkVariadicOperands(uint32_t Number,
   // themselves (inline assembly, patch points), except for a PHI.
   if (!MI.getDesc().isVariadic() || MI.isPHI())
     return true;
-  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
-  uint32_t Count =
-      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
-  if (Count != MI.getNumOperands())
+  ArrayRef<OrielOperand> Operands = operandsOf(Plan, Number);
+  if (Operands.size() != MI.getNumOperands())
     return fail("instruction " + Twine(Number) +
                 " changes the number of operands");
-  uint32_t First = Snapshot.instructions[Instruction.source - 1].first_operand;
+  ArrayRef<OrielOperand> Input =
+      operandsOf(Snapshot, Plan.instructions[Number].source - 1);
   constexpr uint32_t FixedFlags =
       ORIEL_OPERAND_DEF | ORIEL_OPERAND_IMPLICIT | ORIEL_OPERAND_EARLY_CLOBBER;
-  for (uint32_t I = 0; I != Count; ++I) {
-    const OrielOperand &New =
-        resolved(Plan.operands[Instruction.first_operand + I]);
-    const OrielOperand &Old = Snapshot.operands[First + I];
+  for (uint32_t I = 0, E = Operands.size(); I != E; ++I) {
+    const OrielOperand &New = resolved(Operands[I]);
+    const OrielOperand &Old = Input[I];
     if (New.kind != Old.kind || ((New.flags ^ Old.flags) & FixedFlags))
       return fail("instruction " + Twine(Number) +
                   " changes the kind of operand " + Twine(I));
@@ -331,17 +327,15 @@ bool PlanChecker::checkVariadicOperands(uint32_t Number,
 }
 
 bool PlanChecker::checkTiedOperands(uint32_t Number, const MachineInstr &MI) {
-  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
-  uint32_t Count =
-      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
+  ArrayRef<OrielOperand> Operands = operandsOf(Plan, Number);
   auto Planned = [&](unsigned I) -> const OrielOperand & {
-    return resolved(Plan.operands[Instruction.first_operand + I]);
+    return resolved(Operands[I]);
   };
   for (unsigned I = 0, E = MI.getNumOperands(); I != E; ++I) {
     const MachineOperand &MO = MI.getOperand(I);
     if (!MO.isReg() || !MO.isTied())
       continue;
-    bool Breaks = Count != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
+    bool Breaks = Operands.size() != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
     // Once LLVM has assigned a pair one register, it must keep it.
     if (!Breaks && MO.isDef()) {
       unsigned Use = MI.findTiedOperandIdx(I);

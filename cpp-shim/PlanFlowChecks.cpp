@@ -38,9 +38,7 @@ bool PlanFlowChecks::checkBlockShape(uint32_t At) {
   uint32_t Name = Plan.blocks[At].block;
   bool SawBody = false, SawTerminator = false, EndsInBarrier = false;
   SmallVector<uint32_t, 4> Targets;
-  for (uint32_t I = Plan.blocks[At].first_instruction,
-                E = Plan.blocks[At + 1].first_instruction;
-       I != E; ++I) {
+  for (uint32_t I : instructionsOf(Plan, At)) {
     const MCInstrDesc &Desc = descriptor(I);
     bool IsPhi = Desc.getOpcode() == TargetOpcode::PHI;
     bool IsDebug = isDebugOpcode(Desc.getOpcode());
@@ -64,7 +62,7 @@ bool PlanFlowChecks::checkBlockShape(uint32_t At) {
 bool PlanFlowChecks::checkBlockExits(uint32_t At, bool EndsInBarrier,
                                      ArrayRef<uint32_t> Targets) {
   uint32_t Name = Plan.blocks[At].block;
-  ArrayRef<OrielEdge> Edges = edgesFrom(At);
+  ArrayRef<OrielEdge> Edges = edgesFrom(Plan, At);
   SmallSet<uint32_t, 4> Seen;
   for (const OrielEdge &Edge : Edges)
     if (!Seen.insert(Edge.block).second)
@@ -94,15 +92,14 @@ bool PlanFlowChecks::checkBlockExits(uint32_t At, bool EndsInBarrier,
 }
 
 bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
-  uint32_t First = Plan.blocks[At].first_instruction,
-           End = Plan.blocks[At + 1].first_instruction;
   auto SourceOf = [&](uint32_t I) {
     const OrielPlanInstruction &Planned = Plan.instructions[I];
     return Planned.action == ORIEL_ACTION_NEW ? NotPlanned : Planned.source - 1;
   };
   uint32_t Source = NotPlanned, Block = Plan.blocks[At].block;
-  for (uint32_t I = End; I != First && Source == NotPlanned; --I)
-    Source = SourceOf(I - 1);
+  for (uint32_t I : reverse(instructionsOf(Plan, At)))
+    if (Source == NotPlanned)
+      Source = SourceOf(I);
   if (Source != NotPlanned)
     Block = llvm::upper_bound(ArrayRef(Snapshot.blocks, Snapshot.block_count),
                               Source,
@@ -124,7 +121,7 @@ bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
     const MachineInstr &MI = *Input.instructions()[I - 1];
     if (MI.isTerminator() || MI.isCall() || MI.isInlineAsm() ||
         (MI.hasUnmodeledSideEffects() && MI.getNumExplicitDefs() == 0))
-      return any_of(seq(First, End),
+      return any_of(instructionsOf(Plan, At),
                     [&](uint32_t J) { return SourceOf(J) == I - 1; });
   }
   return true;
@@ -133,14 +130,14 @@ bool PlanFlowChecks::endsAsInputDid(uint32_t At) const {
 void PlanFlowChecks::findPredecessors() {
   FirstPredecessor.assign(Plan.block_count + 1, 0);
   for (uint32_t I = 0; I != Plan.block_count; ++I)
-    for (const OrielEdge &Edge : edgesFrom(I))
+    for (const OrielEdge &Edge : edgesFrom(Plan, I))
       ++FirstPredecessor[Findings.Position[Edge.block] + 1];
   std::partial_sum(FirstPredecessor.begin(), FirstPredecessor.end(),
                    FirstPredecessor.begin());
   PredecessorList.resize(FirstPredecessor.back());
   std::vector<uint32_t> Next(FirstPredecessor);
   for (uint32_t I = 0; I != Plan.block_count; ++I)
-    for (const OrielEdge &Edge : edgesFrom(I))
+    for (const OrielEdge &Edge : edgesFrom(Plan, I))
       PredecessorList[Next[Findings.Position[Edge.block]]++] = I;
 }
 
@@ -150,11 +147,11 @@ bool PlanFlowChecks::checkPhis() {
   std::vector<uint32_t> PrecededBlock(Plan.block_count, NotPlanned);
   std::vector<uint32_t> TakenBy(Plan.block_count, NotPlanned);
   for (uint32_t I = 0; I != Plan.block_count; ++I) {
-    uint32_t First = Plan.blocks[I].first_instruction;
-    for (uint32_t J = First, E = Plan.blocks[I + 1].first_instruction;
-         J != E && descriptor(J).getOpcode() == TargetOpcode::PHI; ++J) {
+    for (uint32_t J : instructionsOf(Plan, I)) {
+      if (descriptor(J).getOpcode() != TargetOpcode::PHI)
+        break;
       ArrayRef<uint32_t> Predecessors = predecessorsOf(I);
-      if (J == First)
+      if (J == Plan.blocks[I].first_instruction)
         for (uint32_t Predecessor : Predecessors)
           PrecededBlock[Predecessor] = I;
       uint32_t Count = 0, Blocks = 0;
@@ -218,9 +215,7 @@ bool PlanFlowChecks::checkDefinitions() {
   uint32_t DefinedTwice = UINT32_MAX;
   SmallVector<uint32_t, 8> Results;
   for (uint32_t B = 0; B != Plan.block_count; ++B)
-    for (uint32_t I = Plan.blocks[B].first_instruction,
-                  E = Plan.blocks[B + 1].first_instruction;
-         I != E; ++I) {
+    for (uint32_t I : instructionsOf(Plan, B)) {
       bool IsPhi = descriptor(I).getOpcode() == TargetOpcode::PHI;
       uint32_t Value = NotPlanned;
       // Results come first among the operands, but are written last.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanOperandChecks.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -23,12 +24,11 @@ using namespace oriel;
 
 bool PlanOperandChecks::checkOperands(uint32_t Number,
                                       const MCInstrDesc &Desc) {
-  uint32_t First = Plan.instructions[Number].first_operand;
-  uint32_t Count = Plan.instructions[Number + 1].first_operand - First;
+  ArrayRef<OrielOperand> Operands = operandsOf(Plan, Number);
   uint32_t Explicit = 0;
   bool SawImplicit = false;
-  for (uint32_t I = 0; I != Count; ++I) {
-    const OrielOperand &Raw = Plan.operands[First + I];
+  for (uint32_t I = 0, E = Operands.size(); I != E; ++I) {
+    const OrielOperand &Raw = Operands[I];
     if (Raw.kind >= ORIEL_OPERAND_KINDS)
       return fail("operand " + Twine(I) + " of instruction " + Twine(Number) +
                   " has unknown kind " + Twine(unsigned(Raw.kind)));
@@ -47,8 +47,8 @@ bool PlanOperandChecks::checkOperands(uint32_t Number,
   bool CountFits = Desc.isVariadic() ? Explicit >= Desc.getNumOperands()
                                      : Explicit == Desc.getNumOperands();
   if (CountFits && Desc.getOpcode() == TargetOpcode::COPY) {
-    const OrielOperand &To = resolved(Plan.operands[First]);
-    const OrielOperand &From = resolved(Plan.operands[First + 1]);
+    const OrielOperand &To = resolved(Operands[0]);
+    const OrielOperand &From = resolved(Operands[1]);
     if (To.kind == ORIEL_OPERAND_REGISTER &&
         From.kind == ORIEL_OPERAND_REGISTER &&
         registerClass(To.index) != registerClass(From.index))
@@ -64,19 +64,16 @@ bool PlanOperandChecks::checkOperands(uint32_t Number,
 
 bool PlanOperandChecks::checkEarlyClobbers(uint32_t Number,
                                            const MachineInstr &MI) {
-  const OrielPlanInstruction &Instruction = Plan.instructions[Number];
-  uint32_t Count =
-      Plan.instructions[Number + 1].first_operand - Instruction.first_operand;
-  uint32_t First = Snapshot.instructions[Instruction.source - 1].first_operand;
-  for (uint32_t I = 0; I != Count; ++I) {
-    const OrielOperand &Def =
-        resolved(Plan.operands[Instruction.first_operand + I]);
+  ArrayRef<OrielOperand> Operands = operandsOf(Plan, Number);
+  ArrayRef<OrielOperand> Old =
+      operandsOf(Snapshot, Plan.instructions[Number].source - 1);
+  for (uint32_t I = 0, Count = Operands.size(); I != Count; ++I) {
+    const OrielOperand &Def = resolved(Operands[I]);
     constexpr uint32_t Early = ORIEL_OPERAND_DEF | ORIEL_OPERAND_EARLY_CLOBBER;
     if (Def.kind != ORIEL_OPERAND_REGISTER || (Def.flags & Early) != Early)
       continue;
     for (uint32_t J = 0; J != Count; ++J) {
-      const OrielOperand &Use =
-          resolved(Plan.operands[Instruction.first_operand + J]);
+      const OrielOperand &Use = resolved(Operands[J]);
       if (Use.kind != ORIEL_OPERAND_REGISTER || Use.index != Def.index ||
           (Use.flags & (ORIEL_OPERAND_DEF | ORIEL_OPERAND_UNDEF)))
         continue;
@@ -85,8 +82,7 @@ bool PlanOperandChecks::checkEarlyClobbers(uint32_t Number,
       bool IsInput = Count == MI.getNumOperands();
       bool IsTied = IsInput && MI.getOperand(J).isReg() &&
                     MI.getOperand(J).isTied() && MI.findTiedOperandIdx(J) == I;
-      bool WasShared = IsInput && Snapshot.operands[First + I].index ==
-                                      Snapshot.operands[First + J].index;
+      bool WasShared = IsInput && Old[I].index == Old[J].index;
       if (!IsTied && !WasShared)
         return fail("operand " + Twine(J) + " of instruction " + Twine(Number) +
                     " is read from the register that operand " + Twine(I) +
@@ -98,20 +94,16 @@ bool PlanOperandChecks::checkEarlyClobbers(uint32_t Number,
 
 bool PlanOperandChecks::checkOriginalOperand(uint32_t Number,
                                              const OrielOperand &Operand) {
-  if (Operand.index < Snapshot.instruction_count && Operand.value >= 0) {
-    uint32_t First = Snapshot.instructions[Operand.index].first_operand;
-    uint32_t Last = Snapshot.instructions[Operand.index + 1].first_operand;
-    if (uint64_t(Operand.value) < Last - First)
-      return true;
-  }
+  if (Operand.index < Snapshot.instruction_count && Operand.value >= 0 &&
+      uint64_t(Operand.value) < operandsOf(Snapshot, Operand.index).size())
+    return true;
   return fail("instruction " + Twine(Number) +
               " refers to an unknown input operand");
 }
 
 bool PlanOperandChecks::checkOperand(uint32_t Number, uint32_t OperandNumber,
                                      const MCInstrDesc &Desc) {
-  const OrielOperand &Raw =
-      Plan.operands[Plan.instructions[Number].first_operand + OperandNumber];
+  const OrielOperand &Raw = operandsOf(Plan, Number)[OperandNumber];
   const OrielOperand &Operand = resolved(Raw);
   auto Fail = [&](const Twine &What) {
     return fail("operand " + Twine(OperandNumber) + " of instruction " +
@@ -360,22 +352,18 @@ bool PlanOperandChecks::occursInInput(uint32_t Number, uint32_t OperandNumber,
   if (uint32_t Source = Plan.instructions[Number].source;
       Source && (OpcodeOf(Source - 1) == Opcode ||
                  isSameCompareAndSwap(OpcodeOf(Source - 1), Opcode))) {
-    uint32_t Same =
-        Snapshot.instructions[Source - 1].first_operand + OperandNumber;
-    if (Same < Snapshot.instructions[Source].first_operand &&
-        Key(Opcode, OperandNumber, Snapshot.operands[Same]) ==
+    ArrayRef<OrielOperand> Operands = operandsOf(Snapshot, Source - 1);
+    if (OperandNumber < Operands.size() &&
+        Key(Opcode, OperandNumber, Operands[OperandNumber]) ==
             Key(Opcode, OperandNumber, Operand))
       return true;
   }
   if (InputOperands.empty()) {
     InputOperands.reserve(
         Snapshot.instructions[Snapshot.instruction_count].first_operand);
-    for (uint32_t I = 0; I != Snapshot.instruction_count; ++I) {
-      uint32_t First = Snapshot.instructions[I].first_operand;
-      uint32_t Last = Snapshot.instructions[I + 1].first_operand;
-      for (uint32_t J = First; J != Last; ++J)
-        InputOperands.insert(Key(OpcodeOf(I), J - First, Snapshot.operands[J]));
-    }
+    for (uint32_t I = 0; I != Snapshot.instruction_count; ++I)
+      for (auto [J, Known] : enumerate(operandsOf(Snapshot, I)))
+        InputOperands.insert(Key(OpcodeOf(I), J, Known));
   }
   return InputOperands.contains(Key(Opcode, OperandNumber, Operand));
 }

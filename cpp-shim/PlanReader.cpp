@@ -15,20 +15,6 @@
 using namespace llvm;
 using namespace oriel;
 
-uint32_t oriel::floatBits(uint32_t Kind) {
-  switch (Kind) {
-  case ORIEL_CONSTANT_HALF:
-  case ORIEL_CONSTANT_BFLOAT:
-    return 16;
-  case ORIEL_CONSTANT_SINGLE:
-    return 32;
-  case ORIEL_CONSTANT_DOUBLE:
-    return 64;
-  default:
-    return 0;
-  }
-}
-
 bool oriel::isDebugOpcode(unsigned Opcode) {
   return Opcode == TargetOpcode::DBG_VALUE ||
          Opcode == TargetOpcode::DBG_VALUE_LIST ||
@@ -52,14 +38,7 @@ const MCInstrDesc &PlanReader::descriptor(uint32_t Number) const {
 const OrielOperand &PlanReader::resolved(const OrielOperand &Operand) const {
   if (Operand.kind != ORIEL_OPERAND_ORIGINAL)
     return Operand;
-  uint32_t First = Snapshot.instructions[Operand.index].first_operand;
-  return Snapshot.operands[First + Operand.value];
-}
-
-ArrayRef<OrielEdge> PlanReader::edgesFrom(uint32_t Position) const {
-  uint32_t First = Plan.blocks[Position].first_successor;
-  return ArrayRef(Plan.successors + First,
-                  Plan.blocks[Position + 1].first_successor - First);
+  return operandsOf(Snapshot, Operand.index)[Operand.value];
 }
 
 const TargetRegisterClass *PlanReader::registerClass(uint32_t Register) const {

@@ -9,6 +9,8 @@
 #define ORIEL_PLANREADER_H
 
 #include "Export.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include <string>
@@ -19,9 +21,41 @@ namespace oriel {
 /// True if the register operands of \p Opcode are for debuggers only.
 bool isDebugOpcode(unsigned Opcode);
 
-/// Returns the width of a floating-point constant of this OrielConstantKind;
-/// zero for other kinds.
-uint32_t floatBits(uint32_t Kind);
+/// Returns the operands of instruction \p Number of a plan.
+inline llvm::ArrayRef<OrielOperand> operandsOf(const OrielPlan &Plan,
+                                               uint32_t Number) {
+  return {Plan.operands + Plan.instructions[Number].first_operand,
+          Plan.operands + Plan.instructions[Number + 1].first_operand};
+}
+
+/// Returns the input instructions that instruction \p Number of a plan stands
+/// for, too.
+inline llvm::ArrayRef<uint32_t> mergedOf(const OrielPlan &Plan,
+                                         uint32_t Number) {
+  return {Plan.merged + Plan.instructions[Number].first_merged,
+          Plan.merged + Plan.instructions[Number + 1].first_merged};
+}
+
+/// Returns the instructions of the block at \p Position of a plan.
+inline llvm::iota_range<uint32_t> instructionsOf(const OrielPlan &Plan,
+                                                 uint32_t Position) {
+  return llvm::seq(Plan.blocks[Position].first_instruction,
+                   Plan.blocks[Position + 1].first_instruction);
+}
+
+/// Returns the edges that leave the block at \p Position of a plan.
+inline llvm::ArrayRef<OrielEdge> edgesFrom(const OrielPlan &Plan,
+                                           uint32_t Position) {
+  return {Plan.successors + Plan.blocks[Position].first_successor,
+          Plan.successors + Plan.blocks[Position + 1].first_successor};
+}
+
+/// Returns the operands of input instruction \p Number.
+inline llvm::ArrayRef<OrielOperand> operandsOf(const OrielSnapshot &Snapshot,
+                                               uint32_t Number) {
+  return {Snapshot.operands + Snapshot.instructions[Number].first_operand,
+          Snapshot.operands + Snapshot.instructions[Number + 1].first_operand};
+}
 
 /// What a check has found out about a plan, for the checks after it.
 struct PlanFindings {
@@ -54,8 +88,6 @@ protected:
   /// Returns the operand to which an ORIGINAL one refers; others are returned
   /// as is.
   const OrielOperand &resolved(const OrielOperand &Operand) const;
-  /// The edges that leave the block at \p Position.
-  llvm::ArrayRef<OrielEdge> edgesFrom(uint32_t Position) const;
   const llvm::TargetRegisterClass *registerClass(uint32_t Register) const;
   bool registerExists(uint32_t Register) const;
 
@@ -73,17 +105,13 @@ template <typename Callback>
 void PlanReader::forEachOperand(uint32_t Number, Callback Visit) const {
   const OrielPlanInstruction &Instruction = Plan.instructions[Number];
   if (Instruction.action == ORIEL_ACTION_KEEP) {
-    uint32_t Source = Instruction.source - 1;
-    for (uint32_t I = Snapshot.instructions[Source].first_operand,
-                  E = Snapshot.instructions[Source + 1].first_operand;
-         I != E; ++I)
-      Visit(Snapshot.operands[I]);
+    for (const OrielOperand &Operand :
+         operandsOf(Snapshot, Instruction.source - 1))
+      Visit(Operand);
     return;
   }
-  for (uint32_t I = Instruction.first_operand,
-                E = Plan.instructions[Number + 1].first_operand;
-       I != E; ++I)
-    Visit(resolved(Plan.operands[I]));
+  for (const OrielOperand &Operand : operandsOf(Plan, Number))
+    Visit(resolved(Operand));
 }
 
 } // namespace oriel

@@ -107,7 +107,7 @@ bool oriel::spillToShared(MachineFunction &MF) {
   const Function &F = MF.getFunction();
   StringRef Obstacle = obstacleTo(MF);
   if (!Obstacle.empty()) {
-    OptimizationRemarkMissed Remark("oriel", "SpillToShared",
+    OptimizationRemarkMissed Remark(RemarkPassName, "SpillToShared",
                                     DiagnosticLocation(F.getSubprogram()),
                                     &F.getEntryBlock());
     Remark << "registers are not spilled to shared memory: "

@@ -199,17 +199,17 @@ bool isCostly(const Loop &L) {
          takesRegisters(L, FewRegisters) && !isUnrolled(L);
 }
 
-/// Returns the OrielStrengthReduction for the loops of \p F. Functions with stack
-/// objects are left to LLVM: without its pass, ptxas finds that it can hold these
-/// in registers, since the accesses' indexes are as the front end wrote them, and
-/// then takes many. Only objects of the entry block have a constant size.
-uint32_t strengthReductionIn(const Function &F) {
+/// Returns the setting for the loops of \p F. Functions with stack objects are left
+/// to LLVM: without its pass, ptxas finds that it can hold these in registers,
+/// since the accesses' indexes are as the front end wrote them, and then takes
+/// many. Only objects of the entry block have a constant size.
+OrielStrengthReduction strengthReductionIn(const Function &F) {
   if (F.hasOptNone())
     return ORIEL_STRENGTH_REDUCTION_EVERYWHERE;
-  uint32_t Wanted = oriel_strength_reduction();
+  OrielStrengthReduction Wanted = oriel_strength_reduction();
   bool KeepsStack = Wanted == ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY &&
                     any_of(F.getEntryBlock(), IsaPred<AllocaInst>);
-  return KeepsStack ? uint32_t(ORIEL_STRENGTH_REDUCTION_EVERYWHERE) : Wanted;
+  return KeepsStack ? ORIEL_STRENGTH_REDUCTION_EVERYWHERE : Wanted;
 }
 
 void remarkLeftOut(const Loop &L) {
@@ -255,8 +255,8 @@ public:
 
 private:
   StrengthReductionGate Gate;
-  /// The OrielStrengthReduction for the function whose loops are being visited.
-  std::optional<uint32_t> InFunction;
+  /// The setting for the function whose loops are being visited.
+  std::optional<OrielStrengthReduction> InFunction;
 };
 
 class AfterStrengthReduction : public LoopPass {

@@ -114,7 +114,7 @@ impl Item {
                 let value = value.replace('_', "");
                 format!("#define {name} {value}u")
             }),
-            "c_enum" => self.write_enum(items, out, |name, value| format!("  {name} = {value},")),
+            "c_enum" | "numbers" => self.write_enum(items, out, |name, value| format!("  {name} = {value},")),
             "flags" => self.write_enum(items, out, |name, bit| format!("  {name} = 1u << {bit},")),
             _ => self.write_struct(items, out),
         }
@@ -159,7 +159,7 @@ impl Item {
     /// Returns the name of the type in C. Enumerations and flags have Rust's.
     fn c_type(&self) -> String {
         match self.kind {
-            "c_enum" | "flags" => format!("Oriel{}", self.name),
+            "c_enum" | "numbers" | "flags" => format!("Oriel{}", self.name),
             _ => self.c_name.to_owned(),
         }
     }

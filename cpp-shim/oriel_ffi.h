@@ -51,15 +51,9 @@ OrielOptionInfo oriel_option_info(size_t index);
 /// to \p error if the value is not allowed.
 int oriel_option_set(OrielText name, OrielText value, OrielSink error);
 
-enum OrielMode {
-  ORIEL_MODE_OFF = 0,
-  ORIEL_MODE_ANALYZE = 1,
-  ORIEL_MODE_OPTIMIZE = 2,
-};
-
 /// The settings that the shim needs.
 typedef struct OrielSettings {
-  uint32_t mode; ///< OrielMode.
+  OrielMode mode;
   uint32_t verify;
 } OrielSettings;
 
@@ -68,15 +62,8 @@ typedef struct OrielSettings {
 /// zero and writes to \p error if the environment's are invalid.
 int oriel_settings(OrielSettings *settings, OrielSink error);
 
-/// The loops in which LLVM reduces the strength of operations.
-enum OrielStrengthReduction {
-  ORIEL_STRENGTH_REDUCTION_EVERYWHERE = 0,
-  ORIEL_STRENGTH_REDUCTION_UNLESS_COSTLY = 1,
-  ORIEL_STRENGTH_REDUCTION_NOWHERE = 2,
-};
-
-/// Returns the OrielStrengthReduction of the options in force on this thread.
-uint32_t oriel_strength_reduction(void);
+/// Returns that of the options in force on this thread.
+OrielStrengthReduction oriel_strength_reduction(void);
 
 //===----------------------------------------------------------------------===//
 // One function
@@ -109,20 +96,12 @@ typedef struct OrielHost {
   uint32_t wants_remarks;
 } OrielHost;
 
-/// How much of a function the library has to see.
-enum OrielScope {
-  ORIEL_SCOPE_NOTHING = 0,  ///< Nothing is to be done.
-  ORIEL_SCOPE_PRESSURE = 1, ///< Its live ranges decide: oriel_leaves_alone.
-  ORIEL_SCOPE_WHOLE = 2,    ///< All of it: oriel_run_begin.
-  ORIEL_SCOPE_SIZE = 3,     ///< What its size depends on: oriel_run_begin.
-};
-
-/// Returns the OrielScope of a function with so many registers, and stack
-/// objects or none, at an OrielStage. Call it once before each run: it drops
-/// what is kept of another function at this address, and of this one if nothing
-/// is to be done.
-uint32_t oriel_scope(uint32_t stage, uint32_t registers,
-                     uint32_t has_stack_objects, const OrielHost *host);
+/// Returns how much the library has to see of a function with so many registers,
+/// and stack objects or none, at an OrielStage. Call it once before each run: it
+/// drops what is kept of another function at this address, and of this one if
+/// nothing is to be done.
+OrielScope oriel_scope(uint32_t stage, uint32_t registers,
+                       uint32_t has_stack_objects, const OrielHost *host);
 
 /// Returns one if nothing is to be done with a function at the stage of \p
 /// snapshot, which has what decides that; zero if the whole function is needed.
@@ -132,24 +111,15 @@ uint32_t oriel_leaves_alone(const OrielSnapshot *snapshot,
 /// Processes a function. \p has_pressure is one if oriel_leaves_alone has
 /// returned zero for it at this stage. Writes errors to \p problem and an
 /// unsupported feature to \p unsupported; there is no plan then. Sends each
-/// warning about the function to \p warning. Returns null only if the options
-/// in force are invalid.
+/// warning about the function to \p warning. Returns null if the options in force
+/// are invalid, or if the library failed: \p problem has the reason then.
 OrielRun *oriel_run_begin(const OrielSnapshot *snapshot, uint32_t has_pressure,
                           const OrielHost *host, OrielSink problem,
                           OrielSink unsupported, OrielSink warning);
 
-/// Represents "no instruction", or none of another kind.
-#define ORIEL_NONE 0xFFFFFFFFu
-
-enum OrielRemarkKind {
-  ORIEL_REMARK_PASSED = 0,
-  ORIEL_REMARK_MISSED = 1,
-  ORIEL_REMARK_ANALYSIS = 2,
-};
-
 /// A remark of a phase.
 typedef struct OrielRemark {
-  uint32_t kind;        ///< OrielRemarkKind.
+  OrielRemarkKind kind;
   uint32_t instruction; ///< By snapshot number; ORIEL_NONE: the function.
   OrielText phase;
   OrielText name;
@@ -179,17 +149,9 @@ OrielDirectives oriel_run_directives(const OrielRun *run);
 /// counted by their headers, in the order of blocks.
 uint32_t oriel_run_keeps_rolled(const OrielRun *run, uint32_t number);
 
-enum OrielResult {
-  ORIEL_RESULT_UNCHANGED = 0, ///< There was no plan.
-  ORIEL_RESULT_IDENTITY = 1,  ///< Rebuilt exactly as it was.
-  ORIEL_RESULT_CHANGED = 2,   ///< The plan was applied.
-  ORIEL_RESULT_FAILED = 3,    ///< Left as LLVM made it; see the problem.
-};
-
 /// The result of applying the plan.
 typedef struct OrielOutcome {
-  uint32_t result; ///< OrielResult.
-  uint32_t reserved;
+  OrielPlanResult result;
   uint64_t export_ns;
   uint64_t apply_ns;
   uint64_t analysis_ns;

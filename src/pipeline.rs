@@ -22,7 +22,6 @@ use crate::report::wants_min_blocks;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
 use crate::validate::{Subject, Validator};
-use directives::obstacle_to_shared_spills;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -117,25 +116,9 @@ pub fn run(
 ) -> Result<(), PipelineError> {
     let mut steps = Steps::of(snapshot, options, is_left_alone);
     result.is_left_alone = Some(steps.is_left_alone);
-    result.directives = Directives::of(snapshot, options);
-    if result.directives.max_registers.is_some() && host.may_exchange_registers() {
-        result.directives.max_registers = None;
-        result.remarks.push(messages::exchanges_registers(".maxnreg"));
-    }
-    if result.directives.removes_min_blocks {
-        result.directives.removes_min_blocks = !host.may_exchange_registers();
-        result.remarks.push(match result.directives.removes_min_blocks {
-            true => messages::min_blocks_removed(),
-            false => messages::needs_min_blocks(),
-        });
-    }
+    result.directives = Directives::of(snapshot, options, host, &mut result.remarks);
     if steps.is_left_alone && is_left_alone.is_none() && host.wants_remarks() {
         result.remarks.push(messages::left_alone());
-    }
-    if options.spills_to_shared && snapshot.is_kernel() && snapshot.stage() == Stage::Late {
-        result
-            .remarks
-            .extend(obstacle_to_shared_spills(snapshot).map(messages::no_shared_spills));
     }
     if !steps.need_function() {
         return Ok(());

@@ -1,5 +1,6 @@
 //! The shim as the host of phases.
 
+use super::records::{self, NONE};
 use super::stages::{AtSsa, OrielStages};
 use super::text::OrielText;
 use crate::options::{FunctionHash, Options};
@@ -86,7 +87,7 @@ impl Host for OrielHost {
 /// `OrielRemark`.
 #[repr(C)]
 pub struct OrielRemark {
-    kind: u32,
+    kind: records::RemarkKind,
     instruction: u32,
     phase: OrielText,
     name: OrielText,
@@ -95,17 +96,14 @@ pub struct OrielRemark {
 
 const _: () = assert!(size_of::<OrielRemark>() == 56);
 
-/// `ORIEL_NONE`.
-const NONE: u32 = u32::MAX;
-
 impl OrielRemark {
     /// Converts a remark. The texts live as long as the remark.
     pub(super) fn of(remark: &Remark) -> Self {
         Self {
             kind: match remark.kind {
-                RemarkKind::Passed => 0,
-                RemarkKind::Missed => 1,
-                RemarkKind::Analysis => 2,
+                RemarkKind::Passed => records::RemarkKind::Passed,
+                RemarkKind::Missed => records::RemarkKind::Missed,
+                RemarkKind::Analysis => records::RemarkKind::Analysis,
             },
             instruction: remark
                 .instruction

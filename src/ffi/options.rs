@@ -1,8 +1,9 @@
 //! Options: the table for the host's command line, and settings for the shim.
 
+use super::records::{Mode, StrengthReduction};
 use super::text::{OrielSink, OrielText};
 use crate::guard::guarded;
-use crate::options::{self, Mode, Options, StrengthReduction};
+use crate::options::{self, Options};
 
 /// `OrielOptionInfo`.
 #[repr(C)]
@@ -15,7 +16,7 @@ pub struct OrielOptionInfo {
 /// `OrielSettings`.
 #[repr(C)]
 pub struct OrielSettings {
-    mode: u32,
+    mode: Mode,
     verify: u32,
 }
 
@@ -65,23 +66,25 @@ extern "C" fn oriel_settings(settings: &mut OrielSettings, error: OrielSink) -> 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_strength_reduction() -> u32 {
+extern "C" fn oriel_strength_reduction() -> StrengthReduction {
     // The passes for machine functions report invalid options.
-    let wanted = match guarded(options::options_in_force) {
-        Ok(Ok(options)) => options.strength_reduction(),
-        Ok(Err(_)) | Err(_) => StrengthReduction::Everywhere,
+    let Ok(Ok(options)) = guarded(options::options_in_force) else {
+        return StrengthReduction::Everywhere;
     };
-    wanted as u32
+    match options.strength_reduction() {
+        options::StrengthReduction::Everywhere => StrengthReduction::Everywhere,
+        options::StrengthReduction::UnlessCostly => StrengthReduction::UnlessCostly,
+        options::StrengthReduction::Nowhere => StrengthReduction::Nowhere,
+    }
 }
 
 fn settings_of(options: &Options) -> OrielSettings {
-    let mode = match options.mode {
-        Mode::Off => 0,
-        Mode::Analyze => 1,
-        Mode::Optimize => 2,
-    };
     OrielSettings {
-        mode,
+        mode: match options.mode {
+            options::Mode::Off => Mode::Off,
+            options::Mode::Analyze => Mode::Analyze,
+            options::Mode::Optimize => Mode::Optimize,
+        },
         verify: options.verify.into(),
     }
 }

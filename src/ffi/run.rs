@@ -2,18 +2,16 @@
 
 use super::capture;
 use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
-use super::records::{OrielPlan, OrielSnapshot};
+use super::records::{OrielPlan, OrielSnapshot, PlanResult};
 use super::stages::AtSsa;
 use super::text::{OrielSink, OrielText};
 use crate::entity::Instruction;
 use crate::guard::guarded;
-use crate::live::{LiveIntervals, LiveRangeCalc};
+use crate::live::LiveRangeCalc;
 use crate::options::{self, FunctionHash, Mode, Options, RolledLoops};
-use crate::ori::Function;
 use crate::ori::machine::from_machine;
-use crate::phases::{Remark, RemarkKind, StageEffects, Statistics};
-use crate::pipeline::{self, Directives, Host, PipelineError, StageResult};
-use crate::plan::Plan;
+use crate::phases::{Remark, RemarkKind, StageEffects};
+use crate::pipeline::{self, Host, PipelineError, StageResult};
 use crate::report::page::{CompiledFunction, add_to_shared_page};
 use crate::report::pressure::FunctionPressure;
 use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, PhaseTimes, PlanOutcome, Validation};
@@ -27,8 +25,7 @@ use std::time::Duration;
 /// `OrielOutcome`.
 #[repr(C)]
 pub struct OrielOutcome {
-    result: u32,
-    reserved: u32,
+    result: PlanResult,
     export_ns: u64,
     apply_ns: u64,
     analysis_ns: u64,
@@ -52,23 +49,16 @@ const _: () = assert!(size_of::<OrielDirectives>() == 20);
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
     options: Arc<Options>,
-    /// The plan, with the pointers to it for the shim.
-    plan: Option<(Plan, OrielPlan)>,
-    statistics: Statistics,
-    validation: Option<Result<(), String>>,
-    effects: Option<StageEffects>,
-    remarks: Vec<Remark>,
-    /// Why files could not be written.
-    output_problems: Vec<String>,
+    /// What the pipeline made of the function.
+    result: StageResult,
+    /// The pointers to its plan for the shim.
+    plan: Option<OrielPlan>,
+    /// Why the snapshot could not be written.
+    snapshot_problem: Option<String>,
     library_time: Duration,
     wants_remarks: bool,
     wants_analysis: bool,
-    directives: Directives,
     hash: Option<FunctionHash>,
-    /// The function in Ori, if it is unchanged.
-    unchanged: Option<Function>,
-    /// The live intervals of its snapshot, if they were computed.
-    intervals: Option<LiveIntervals>,
     /// The figures of the code that LLVM received.
     figures: Option<CodeFigures<'static>>,
     code_remarks: Vec<CodeRemark>,
@@ -133,34 +123,20 @@ fn begin(
         Ok(Err(PipelineError::Unsupported(reason))) => unsupported.send(&reason.to_string()),
         Ok(Err(PipelineError::Failure(message))) | Err(message) => problem.send(&message),
     }
-    let output_problems = snapshot_problem
-        .into_iter()
-        .chain(result.output_problem)
-        .collect();
     for text in &result.warnings {
         warning.send(text);
     }
     result.remarks.extend(tuned);
     let for_late_stage = (!is_late).then(|| AtSsa::new(&view, given, options.clone(), result.is_left_alone));
-    let plan = result.plan.map(|plan| {
-        let pointers = OrielPlan::of(&plan);
-        (plan, pointers)
-    });
     Some(Box::new(OrielRun {
-        plan,
-        statistics: result.statistics,
-        validation: result.validation,
-        effects: result.effects,
-        remarks: result.remarks,
-        output_problems,
+        plan: result.plan.as_ref().map(OrielPlan::of),
+        result,
+        snapshot_problem,
         library_time: start.elapsed(),
         wants_remarks: host.wants_remarks(),
         wants_analysis: wants_analysis(&view, &options, host),
         options,
-        directives: result.directives,
         hash,
-        unchanged: result.unchanged,
-        intervals: result.intervals,
         figures: None,
         code_remarks: Vec::new(),
         code: None,
@@ -231,33 +207,34 @@ fn own_options(
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_plan(run: &OrielRun) -> Option<&OrielPlan> {
-    run.plan.as_ref().map(|(_, pointers)| pointers)
+    run.plan.as_ref()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_directives(run: &OrielRun) -> OrielDirectives {
+    let directives = &run.result.directives;
     OrielDirectives {
-        sets_min_blocks: run.directives.sets_min_blocks.into(),
-        removes_min_blocks: run.directives.removes_min_blocks.into(),
-        max_registers: run.directives.max_registers.unwrap_or(0),
-        has_rolled_loops: (run.directives.rolled_loops != RolledLoops::None).into(),
-        spills_to_shared: run.directives.spills_to_shared.into(),
+        sets_min_blocks: directives.sets_min_blocks.into(),
+        removes_min_blocks: directives.removes_min_blocks.into(),
+        max_registers: directives.max_registers.unwrap_or(0),
+        has_rolled_loops: (directives.rolled_loops != RolledLoops::None).into(),
+        spills_to_shared: directives.spills_to_shared.into(),
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_keeps_rolled(run: &OrielRun, number: u32) -> u32 {
-    run.directives.rolled_loops.contains(number).into()
+    run.result.directives.rolled_loops.contains(number).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_remark_count(run: &OrielRun) -> usize {
-    run.remarks.len()
+    run.result.remarks.len()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
-    OrielRemark::of(&run.remarks[index])
+    OrielRemark::of(&run.result.remarks[index])
 }
 
 /// True if the figures are requested and this is the code that goes to ptxas.
@@ -302,10 +279,14 @@ extern "C" fn oriel_run_analyze(
     let view = unsafe { snapshot.view() };
     let analyzed = guarded(|| {
         // An unchanged function is analysed from its original snapshot.
-        let intervals = run.intervals.take();
+        let intervals = run.result.intervals.take();
         let intervals = intervals.unwrap_or_else(|| LiveRangeCalc::shared(|engine| engine.analyze(&view)));
         let pressure = FunctionPressure::new(view, intervals);
-        let function = run.unchanged.take().map_or_else(|| from_machine(&view), Ok);
+        let function = run
+            .result
+            .unchanged
+            .take()
+            .map_or_else(|| from_machine(&view), Ok);
         let figures = CodeFigures::new(&pressure, function.ok().as_ref());
         let remarks = match run.wants_remarks {
             true => report::code_remarks(&pressure, &figures),
@@ -378,7 +359,8 @@ extern "C" fn oriel_run_end(
 ) {
     // SAFETY: the exporter's arrays and the problem's text live until this call returns.
     let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
-    let mut problems = std::mem::take(&mut run.output_problems);
+    let files = [run.snapshot_problem.take(), run.result.output_problem.take()];
+    let mut problems: Vec<String> = files.into_iter().flatten().collect();
     if wants_line(&run.options)
         && let Ok(Err(message)) | Err(message) = guarded(|| write_line(&run, &view, outcome, &text))
     {
@@ -415,7 +397,7 @@ fn write_line(
 /// Passes on a function that has gone through both stages, if requested; `problem` describes an
 /// error at this stage.
 fn finish_function(run: &mut OrielRun, problem: &str) -> Result<(), String> {
-    let mut effects = run.effects.take();
+    let mut effects = run.result.effects.take();
     if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {
         effects.taken_back = Some(problem.to_owned());
     }
@@ -446,13 +428,13 @@ fn function_report<'a>(
 ) -> FunctionReport<'a> {
     let instructions_in = report::count_instructions(snapshot);
     let result = match outcome.result {
-        0 => PlanOutcome::Unchanged,
-        1 => PlanOutcome::Identity,
-        2 => PlanOutcome::Changed,
-        _ => PlanOutcome::Failed,
+        PlanResult::Unchanged => PlanOutcome::Unchanged,
+        PlanResult::Identity => PlanOutcome::Identity,
+        PlanResult::Changed => PlanOutcome::Changed,
+        PlanResult::Failed => PlanOutcome::Failed,
     };
-    let instructions_out = match &run.plan {
-        Some((plan, _)) if result == PlanOutcome::Changed => {
+    let instructions_out = match &run.result.plan {
+        Some(plan) if result == PlanOutcome::Changed => {
             let instructions = plan.input_instructions();
             let is_debug = |source: &Option<Instruction>| {
                 source.is_some_and(|source| snapshot.instruction(source).is_debug())
@@ -480,9 +462,9 @@ fn function_report<'a>(
         outcome: result,
         problem: (!problem.is_empty()).then_some(problem),
         figures: run.figures.clone(),
-        validation: run.validation.as_ref().map(Validation::of),
-        phases: &run.statistics,
-        phase_ns: PhaseTimes(&run.statistics),
+        validation: run.result.validation.as_ref().map(Validation::of),
+        phases: &run.result.statistics,
+        phase_ns: PhaseTimes(&run.result.statistics),
         export_ns: outcome.export_ns,
         library_ns,
         apply_ns: outcome.apply_ns,

@@ -5,7 +5,7 @@
 
 use super::capture;
 use super::host::OrielHost;
-use super::records::OrielSnapshot;
+use super::records::{OrielSnapshot, Scope};
 use super::stages::AtSsa;
 use crate::guard::guarded;
 use crate::options::{self, MinBlocks, Mode, Options, Phases, Profile, RolledLoops};
@@ -17,22 +17,8 @@ use crate::snapshot::abi::Stage;
 /// then live ranges would be exported twice.
 const MOST_REGISTERS: u32 = 384;
 
-/// `OrielScope`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum OrielScope {
-    /// Nothing: the function stays as it is.
-    Nothing = 0,
-    /// Its live ranges, which decide whether the whole function is needed.
-    Pressure = 1,
-    /// The whole function.
-    Whole = 2,
-    /// Its size, for a line of the report.
-    Size = 3,
-}
-
 /// What the phases of the late stage, and its directives, have to see of the function.
-fn late_scope(earlier: &AtSsa) -> OrielScope {
+fn late_scope(earlier: &AtSsa) -> Scope {
     let (options, stage) = (&earlier.options, Stage::Late);
     let is_left_alone = earlier.is_left_alone == Some(true);
     let has_phases = match is_left_alone {
@@ -40,15 +26,15 @@ fn late_scope(earlier: &AtSsa) -> OrielScope {
         false => options.phases_at(stage, earlier.sm).next().is_some(),
     };
     if options.spills_to_shared || has_phases {
-        return OrielScope::Whole;
+        return Scope::Whole;
     }
     // A kernel that needs the mark has many times the registers that the profile looks for, unless the
     // user lets the profile look for more.
     let has_enough = is_left_alone && options.least_pressure.is_none();
     match options.min_blocks() {
-        MinBlocks::Always if earlier.takes_min_blocks => OrielScope::Whole,
-        MinBlocks::WhereNeeded if earlier.takes_min_blocks && !has_enough => OrielScope::Pressure,
-        _ => OrielScope::Nothing,
+        MinBlocks::Always if earlier.takes_min_blocks => Scope::Whole,
+        MinBlocks::WhereNeeded if earlier.takes_min_blocks && !has_enough => Scope::Pressure,
+        _ => Scope::Nothing,
     }
 }
 
@@ -85,31 +71,26 @@ fn only_reports_size(options: &Options, has_stack_objects: bool) -> bool {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn oriel_scope(
-    stage: u32,
-    registers: u32,
-    has_stack_objects: u32,
-    host: &OrielHost,
-) -> OrielScope {
+extern "C" fn oriel_scope(stage: u32, registers: u32, has_stack_objects: u32, host: &OrielHost) -> Scope {
     let Ok(given) = options::options_in_force() else {
-        return OrielScope::Nothing;
+        return Scope::Nothing;
     };
     if stage == Stage::Ssa as u32 {
         // Drops what another function at this address may have left.
         host.take_from_ssa(&given);
     }
     if stage == Stage::Ssa as u32 && only_reports_size(&given, has_stack_objects != 0) {
-        return OrielScope::Size;
+        return Scope::Size;
     }
     if !only_optimizes(&given, host) {
-        return OrielScope::Whole;
+        return Scope::Whole;
     }
     if stage == Stage::Late as u32 {
         let Some(earlier) = host.take_from_ssa(&given) else {
-            return OrielScope::Whole;
+            return Scope::Whole;
         };
         let scope = late_scope(&earlier);
-        if scope != OrielScope::Nothing {
+        if scope != Scope::Nothing {
             host.leave_to_late_stage(earlier);
         }
         return scope;
@@ -121,9 +102,9 @@ extern "C" fn oriel_scope(
         && given.rolled_loops == RolledLoops::None
         && given.phases_besides_profile(Stage::Ssa, 0).next().is_none();
     if leaves_some_alone && registers <= MOST_REGISTERS {
-        OrielScope::Pressure
+        Scope::Pressure
     } else {
-        OrielScope::Whole
+        Scope::Whole
     }
 }
 

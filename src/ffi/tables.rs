@@ -1,4 +1,5 @@
-// The arrays of a snapshot and of a plan; see `crates/engine/src/snapshot/records.rs`.
+// The arrays of a snapshot and of a plan, and numbers of the shim's interface; see
+// `crates/engine/src/snapshot/records.rs`.
 
 abi! {
     /// One machine function.
@@ -84,5 +85,55 @@ abi! {
         116 constant_count: u32,
         120 removed_frame_object_count: u32,
         124 reserved: u32,
+    }
+
+    constants HostNumbers = "ORIEL", u32 {
+        /// No instruction, or none of another kind.
+        0xFFFF_FFFF NONE,
+    }
+
+    /// What Oriel does with functions.
+    numbers Mode = "ORIEL_MODE" {
+        0 Off,
+        1 Analyze,
+        2 Optimize,
+    }
+
+    /// The loops in which LLVM reduces the strength of operations.
+    numbers StrengthReduction = "ORIEL_STRENGTH_REDUCTION" {
+        0 Everywhere,
+        1 UnlessCostly,
+        2 Nowhere,
+    }
+
+    /// How much of a function the library has to see.
+    numbers Scope = "ORIEL_SCOPE" {
+        /// Nothing: the function stays as it is.
+        0 Nothing,
+        /// Its live ranges, which decide whether the whole function is needed: oriel_leaves_alone.
+        1 Pressure,
+        /// All of it: oriel_run_begin.
+        2 Whole,
+        /// What its size depends on: oriel_run_begin.
+        3 Size,
+    }
+
+    /// What a remark says of a phase's work.
+    numbers RemarkKind = "ORIEL_REMARK" {
+        0 Passed,
+        1 Missed,
+        2 Analysis,
+    }
+
+    /// What came of a plan.
+    numbers PlanResult = "ORIEL_RESULT" {
+        /// There was none.
+        0 Unchanged,
+        /// The function was rebuilt exactly as it was.
+        1 Identity,
+        /// It was applied.
+        2 Changed,
+        /// The function is left as LLVM made it; see the problem.
+        3 Failed,
     }
 }

@@ -119,14 +119,13 @@ pub enum MinBlocks {
 /// loop what these start from. It does not know that parameters and values of the whole warp cost
 /// ptxas nothing, and that ptxas reduces the strength itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
 pub enum StrengthReduction {
     /// All, as without Oriel.
-    Everywhere = 0,
+    Everywhere,
     /// All but those where it costs registers that are short.
-    UnlessCostly = 1,
+    UnlessCostly,
     /// None.
-    Nowhere = 2,
+    Nowhere,
 }
 
 impl StrengthReduction {

@@ -1,6 +1,8 @@
 //! Directives for ptxas that options ask for.
 
+use super::{Host, messages};
 use crate::options::{MinBlocks, Mode, Options, RolledLoops};
+use crate::phases::Remark;
 use crate::report::occupancy::LaunchBounds;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
@@ -22,21 +24,47 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Returns those for which the function's code does not matter. Limit and loops are set at the
-    /// first stage, so that the second knows the limit. The mark on spills is an instruction for
-    /// LLVM, which no phase should have to look at.
-    pub(super) fn of(snapshot: &Snapshot<'_>, options: &Options) -> Self {
-        if options.mode != Mode::Optimize {
+    /// Returns those for which the function's code does not matter, and adds what came of the options
+    /// to `remarks`. Limit and loops are set at the first stage, so that the second knows the limit. The
+    /// mark on spills is an instruction for LLVM, which no phase should have to look at.
+    pub(super) fn of(
+        snapshot: &Snapshot<'_>,
+        options: &Options,
+        host: &impl Host,
+        remarks: &mut Vec<Remark>,
+    ) -> Self {
+        let mut directives = match (options.mode, snapshot.stage()) {
+            (Mode::Off | Mode::Analyze, _) => Self::default(),
+            (Mode::Optimize, Stage::Ssa) => Self::on_bounds_and_loops(snapshot, options),
+            (Mode::Optimize, Stage::Late) => Self::on_spills(snapshot, options, remarks),
+        };
+        if directives.max_registers.is_some() && host.may_exchange_registers() {
+            directives.max_registers = None;
+            remarks.push(messages::exchanges_registers(".maxnreg"));
+        }
+        if directives.removes_min_blocks {
+            directives.removes_min_blocks = !host.may_exchange_registers();
+            remarks.push(match directives.removes_min_blocks {
+                true => messages::min_blocks_removed(),
+                false => messages::needs_min_blocks(),
+            });
+        }
+        directives
+    }
+
+    fn on_spills(snapshot: &Snapshot<'_>, options: &Options, remarks: &mut Vec<Remark>) -> Self {
+        if !options.spills_to_shared || !snapshot.is_kernel() {
             return Self::default();
         }
-        if snapshot.stage() == Stage::Late {
-            return Self {
-                spills_to_shared: options.spills_to_shared
-                    && snapshot.is_kernel()
-                    && obstacle_to_shared_spills(snapshot).is_none(),
-                ..Self::default()
-            };
+        let obstacle = obstacle_to_shared_spills(snapshot);
+        remarks.extend(obstacle.map(messages::no_shared_spills));
+        Self {
+            spills_to_shared: obstacle.is_none(),
+            ..Self::default()
         }
+    }
+
+    fn on_bounds_and_loops(snapshot: &Snapshot<'_>, options: &Options) -> Self {
         let has_limit = !snapshot.is_kernel() || snapshot.function().max_registers != 0;
         let bounds = LaunchBounds::of(snapshot);
         // ptxas obeys `.maxnreg` even if the threads of a block do not fit with so many registers.
@@ -56,7 +84,7 @@ impl Directives {
 }
 
 /// Returns what, besides its code, keeps ptxas from spilling a kernel's registers to shared memory.
-pub(super) fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
+fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
     let function = snapshot.function();
     let knows_mark = match function.ptx_version {
         // LLVM's default is the first version for the GPU.

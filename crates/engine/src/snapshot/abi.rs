@@ -14,6 +14,7 @@ use bytemuck::{Pod, Zeroable};
 ///   without padding.
 /// - `table`: the same with pointers.
 /// - `c_enum`: a number and a variant for each.
+/// - `numbers`: the same, without a conversion from numbers.
 /// - `flags`: a bit and a name for each.
 #[macro_export]
 macro_rules! abi {
@@ -56,6 +57,17 @@ macro_rules! abi {
         $( $(#[$field_doc:meta])* $value:literal $field:ident, )*
     } $($rest:tt)*) => {
         $crate::c_enum! { $(#[$doc])* $name { $( $(#[$field_doc])* $field = $value, )* } }
+        $crate::abi! { $($rest)* }
+    };
+    ($(#[$doc:meta])* numbers $name:ident = $c:literal {
+        $( $(#[$field_doc:meta])* $value:literal $field:ident, )*
+    } $($rest:tt)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum $name {
+            $( $(#[$field_doc])* $field = $value, )*
+        }
         $crate::abi! { $($rest)* }
     };
     ($(#[$doc:meta])* flags $name:ident = $c:literal, $type:ty {
