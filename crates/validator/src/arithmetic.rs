@@ -2,8 +2,8 @@
 //! name, types, modifiers and operands.
 
 use super::floats::is_nan;
-use super::values::{Bitwise, Operator, Value, Values, mask};
-use oriel_arithmetic::TypedOperation;
+use super::values::{Bitwise, Operator, Value, Values};
+use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_ori::{Comparison, DataType, ModifierFlags, Operation, Rounding, TypeClass, Variant};
 use smallvec::SmallVec;
 
@@ -195,7 +195,7 @@ impl Values {
                 if length == 0 || end > u64::from(width) {
                     return None;
                 }
-                let place = mask(length as u32) << start;
+                let place = low_bits(length as u32) << start;
                 let field = self.shift_left(width, field, start);
                 let [here, elsewhere] = [place, !place].map(|bits| self.constant(width, bits));
                 let field = self.bitwise(Bitwise::And, width, field, here);

@@ -5,7 +5,8 @@
 //! sum with a power of two as its factor, so this normal form and that of [`super::sums`] are one.
 
 use super::sums::Sum;
-use super::values::{Bitwise, Operator, Value, Values, mask};
+use super::values::{Bitwise, Operator, Value, Values};
+use oriel_arithmetic::low_bits;
 use smallvec::SmallVec;
 
 /// The most nested operations that a piece is pushed into.
@@ -51,7 +52,7 @@ impl Part {
             width: to - from,
             source: match self.source {
                 Source::Of(value, low) => Source::Of(value, low + skipped),
-                Source::Constant(bits) => Source::Constant(bits >> skipped & mask(to - from)),
+                Source::Constant(bits) => Source::Constant(bits >> skipped & low_bits(to - from)),
             },
         }
     }
@@ -100,7 +101,7 @@ impl Values {
                 let position = rest.trailing_zeros();
                 rest &= rest - 1;
                 let bits = self.width(part).min(width - position);
-                let place = mask(bits) << position;
+                let place = low_bits(bits) << position;
                 if taken & place != 0 {
                     return None;
                 }
@@ -121,7 +122,7 @@ impl Values {
         let gap = |from: u32, to: u32| Part {
             position: from,
             width: to - from,
-            source: Source::Constant(sum.constant >> from & mask(to - from)),
+            source: Source::Constant(sum.constant >> from & low_bits(to - from)),
         };
         for part in parts {
             if end < part.position {
@@ -213,8 +214,16 @@ impl Values {
             Operator::Constant { low: bits, high } => {
                 let all = u128::from(bits) | u128::from(high) << 64;
                 let bits = all >> low;
-                let (bits, high) = (bits as u64 & mask(width), (bits >> 64) as u64);
-                self.wide_constant(width, bits, if width > 64 { high & mask(width - 64) } else { 0 })
+                let (bits, high) = (bits as u64 & low_bits(width), (bits >> 64) as u64);
+                self.wide_constant(
+                    width,
+                    bits,
+                    if width > 64 {
+                        high & low_bits(width - 64)
+                    } else {
+                        0
+                    },
+                )
             }
             Operator::Piece { low: below } => {
                 let whole = self.operand(value, 0);
@@ -467,7 +476,7 @@ impl Values {
                 }
             }
             for (value, other) in [(left, right), (right, left)] {
-                if kind == Bitwise::Xor && self.as_constant(value) == Some(mask(width)) {
+                if kind == Bitwise::Xor && self.as_constant(value) == Some(low_bits(width)) {
                     return self.complement(width, other);
                 }
             }
@@ -477,13 +486,13 @@ impl Values {
 
     /// Returns the bits of a value of at most 64 bits that may be set.
     fn possible_bits(&self, value: Value, depth: u32) -> u64 {
-        let all = mask(self.width(value));
+        let all = low_bits(self.width(value));
         match self.operator(value) {
             Operator::Constant { low, .. } => low,
             Operator::Sum { .. } => match self.bits_of_sum(value) {
                 Some(parts) => parts.iter().fold(0, |bits, part| match part.source {
                     Source::Constant(set) => bits | set << part.position,
-                    Source::Of(..) => bits | mask(part.width) << part.position,
+                    Source::Of(..) => bits | low_bits(part.width) << part.position,
                 }),
                 None => self.possible_bits_of_sum(value),
             },
@@ -503,14 +512,14 @@ impl Values {
     }
 
     fn possible_bits_of_sum(&self, value: Value) -> u64 {
-        let all = mask(self.width(value));
+        let all = low_bits(self.width(value));
         let sum = self.as_sum(value);
         // Terms without carries, within a factor or between terms, can set exactly the bits that
         // each can set.
         let mut taken = sum.constant;
         let mut has_carries = false;
         for &(term, factor) in &sum.terms {
-            let bits = mask(self.width(term));
+            let bits = low_bits(self.width(term));
             let mut places = 0;
             let mut rest = factor;
             while rest != 0 {
@@ -537,13 +546,13 @@ impl Values {
             .terms
             .iter()
             .fold(u128::from(sum.constant), |most, &(term, factor)| {
-                most.saturating_add(u128::from(factor) * u128::from(mask(self.width(term))))
+                most.saturating_add(u128::from(factor) * u128::from(low_bits(self.width(term))))
             });
         let top = 128 - greatest.leading_zeros();
         if zeros >= 64 {
             0
         } else {
-            all & u64::MAX << zeros & mask(top.min(64))
+            all & u64::MAX << zeros & low_bits(top.min(64))
         }
     }
 
@@ -668,7 +677,7 @@ fn combine(kind: Bitwise, left: Part, right: Part) -> Option<Part> {
             (Bitwise::And, false) | (Bitwise::Or | Bitwise::Xor, true) => Some(other),
             (Bitwise::Xor, false) => match other.source {
                 Source::Constant(bits) => Some(Part {
-                    source: Source::Constant(bits ^ mask(part.width)),
+                    source: Source::Constant(bits ^ low_bits(part.width)),
                     ..part
                 }),
                 Source::Of(..) => None,

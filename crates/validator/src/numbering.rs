@@ -18,10 +18,10 @@ use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
 use super::related::{Node, PairEnd, Related};
 use super::side::{Side, terminator};
-use super::values::{Named, Operator, Value, Values, mask};
+use super::values::{Named, Operator, Value, Values};
 use super::{Doubt, DoubtKind};
 use oriel_arithmetic::TypedOperation;
-use oriel_engine::entity::{Block, EntityRef, Symbol};
+use oriel_engine::entity::{Block, EntityRef, PackedOption, Symbol, entity_impl};
 use oriel_engine::graph::DominanceFrontier;
 use oriel_engine::hash::NumberMap;
 use oriel_ori::{
@@ -30,21 +30,25 @@ use oriel_ori::{
 };
 use smallvec::SmallVec;
 
-/// No variable, member or value.
-const NONE: u32 = u32::MAX;
-
 /// The value of a variable.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    value: u32,
+    /// None: nothing has defined the variable.
+    value: PackedOption<Value>,
     /// The join that produced the value, if nothing else has defined the variable since.
-    member: u32,
+    member: PackedOption<MemberId>,
 }
 
-const UNSET: Cell = Cell {
-    value: NONE,
-    member: NONE,
-};
+/// A [`Member`] of the plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct MemberId(u32);
+entity_impl!(MemberId, "member");
+
+/// Variables of both functions that are no registers have their number with this bit, so that they differ
+/// from registers and from classes.
+const NO_REGISTER: u32 = 1 << 29;
+/// The classes that a pass tells apart are numbered from here on, above the names of variables.
+const FIRST_CLASS: u32 = 1 << 30;
 
 /// A variable whose values meet at a node.
 #[derive(Clone, Copy, Debug)]
@@ -127,10 +131,10 @@ pub(super) struct NumberingPass<'a, 'f> {
     first_member: Vec<u32>,
     operands: Vec<Cell>,
     is_used: Vec<bool>,
-    member_values: Vec<u32>,
-    pending: Vec<u32>,
+    member_values: Vec<PackedOption<Value>>,
+    pending: Vec<MemberId>,
     is_visited: Vec<bool>,
-    conditions: Vec<u32>,
+    conditions: Vec<PackedOption<Value>>,
     effects: [Vec<Effect>; 2],
     /// The components of stores, by the value of the effect.
     stores: NumberMap<Value, (Value, u64, Option<MemoryAccess>)>,
@@ -193,7 +197,7 @@ pub(super) fn number(
     values.is_thorough = settings.is_thorough;
     let bases = bases(sides, settings.pieces);
     cells.clear();
-    cells.resize(bases[2] as usize, UNSET);
+    cells.resize(bases[2] as usize, Cell::default());
     let nodes = related.nodes.len();
     let mut pass = NumberingPass {
         sides,
@@ -206,13 +210,13 @@ pub(super) fn number(
         path_conditions: PathConditions::default(),
         bases,
         first_member: std::mem::take(&mut plan.first_member),
-        operands: vec![UNSET; plan.operand_count],
+        operands: vec![Cell::default(); plan.operand_count],
         is_used: vec![false; plan.members.len()],
-        member_values: vec![NONE; plan.members.len()],
+        member_values: vec![PackedOption::default(); plan.members.len()],
         members: std::mem::take(&mut plan.members),
         pending: Vec::new(),
         is_visited: vec![false; nodes],
-        conditions: vec![NONE; nodes],
+        conditions: vec![PackedOption::default(); nodes],
         effects: Default::default(),
         stores: NumberMap::default(),
         loads_before: NumberMap::default(),
@@ -299,20 +303,20 @@ impl<'a> NumberingPass<'a, '_> {
     }
 
     pub(super) fn set(&mut self, variable: u32, value: Value) {
-        self.set_cell(variable, value, NONE);
+        let value = value.into();
+        let member = None.into();
+        self.set_cell(variable, Cell { value, member });
     }
 
-    fn set_cell(&mut self, variable: u32, value: Value, member: u32) {
-        let cell = &mut self.cells[variable as usize];
-        self.undo.push((variable, *cell));
-        *cell = Cell {
-            value: value.as_u32(),
-            member,
-        };
+    fn set_cell(&mut self, variable: u32, cell: Cell) {
+        let old = std::mem::replace(&mut self.cells[variable as usize], cell);
+        self.undo.push((variable, old));
     }
 
-    fn use_member(&mut self, member: u32) {
-        if member != NONE && !std::mem::replace(&mut self.is_used[member as usize], true) {
+    fn use_member(&mut self, member: PackedOption<MemberId>) {
+        if let Some(member) = member.expand()
+            && !std::mem::replace(&mut self.is_used[member.index()], true)
+        {
             self.pending.push(member);
         }
     }
@@ -320,12 +324,12 @@ impl<'a> NumberingPass<'a, '_> {
     /// Returns the value of a variable.
     pub(super) fn get(&mut self, variable: u32) -> Value {
         let cell = self.cells[variable as usize];
-        if cell.value == NONE {
+        let Some(value) = cell.value.expand() else {
             self.undominated.push(variable);
             return self.undefined(variable);
-        }
+        };
         self.use_member(cell.member);
-        Value::from_u32(cell.value)
+        value
     }
 
     /// Returns the value of a variable that was never written: any value. The value in the function
@@ -349,7 +353,7 @@ impl<'a> NumberingPass<'a, '_> {
         let register = if own < registers {
             own
         } else {
-            1 << 30 | (own - registers)
+            NO_REGISTER | (own - registers)
         };
         // A register that only the function after reads undefined may have a different value at
         // each read.
@@ -433,13 +437,17 @@ impl<'a> NumberingPass<'a, '_> {
             .iter()
             .find(|edge| edge.target == node)
             .and_then(|edge| edge.sense);
-        let condition = self.conditions[above.index()];
-        if let Some(holds) = sense
-            && condition != NONE
-            && !self.values.mentions_undefined(Value::from_u32(condition))
+        if let Some(holds) = sense {
+            self.learn_condition(above, holds);
+        }
+    }
+
+    /// Uses that the condition at the end of a node holds, or that it does not.
+    fn learn_condition(&mut self, node: Node, holds: bool) {
+        if let Some(condition) = self.conditions[node.index()].expand()
+            && !self.values.mentions_undefined(condition)
         {
-            self.path_conditions
-                .learn(self.values, Value::from_u32(condition), holds);
+            self.path_conditions.learn(self.values, condition, holds);
         }
     }
 
@@ -462,9 +470,9 @@ impl<'a> NumberingPass<'a, '_> {
                     continue;
                 }
                 let cell = self.operands[member.operands as usize + number];
-                known.push(match cell.value {
-                    NONE => self.undefined(member.variable),
-                    value => Value::from_u32(value),
+                known.push(match cell.value.expand() {
+                    Some(value) => value,
+                    None => self.undefined(member.variable),
                 });
             }
             let first = known.first().copied();
@@ -481,41 +489,33 @@ impl<'a> NumberingPass<'a, '_> {
                     self.values.intern(operator, width, &known)
                 }
             };
-            self.member_values[index] = value.as_u32();
-            self.set_cell(member.variable, value, index as u32);
+            let value = value.into();
+            self.member_values[index] = value;
+            let join = MemberId::new(index).into();
+            self.set_cell(member.variable, Cell { value, member: join });
         }
     }
 
     /// Handles the PHIs of a block with a single predecessor.
     fn enter(&mut self, side: usize, block: Block, from: Block) {
         let function = self.sides[side].function;
-        let phis = || {
-            function
-                .instructions(block)
-                .take_while(|&instruction| function.operation(instruction) == Operation::Phi)
-        };
-        let values: SmallVec<[Value; 8]> = phis().map(|phi| self.phi_operand(side, phi, from)).collect();
-        for (phi, value) in phis().zip(values) {
+        let phis = function.phis(block);
+        let values: SmallVec<[Value; 8]> = phis.map(|phi| self.phi_operand(side, phi, from)).collect();
+        for (phi, value) in function.phis(block).zip(values) {
             if let Some(register) = function.result(phi, 0).as_register() {
                 self.set(self.bases[side] + register.as_u32(), value);
             }
         }
     }
 
-    fn phi_source(&self, side: usize, phi: Instruction, from: Block) -> Option<Operand> {
-        let sources = self.sides[side].function.sources(phi);
-        (0..sources.len() / 2)
-            .find(|&pair| sources.get(2 * pair + 1).as_block() == Some(from))
-            .map(|pair| sources.get(2 * pair))
-    }
-
     fn phi_operand(&mut self, side: usize, phi: Instruction, from: Block) -> Value {
-        let width = self.sides[side].function.data_type(phi).bits();
-        match self.phi_source(side, phi, from) {
+        let function = self.sides[side].function;
+        let width = function.data_type(phi).bits();
+        match function.phi_value(phi, from) {
             Some(operand) => self.operand(side, operand, width, false),
             None => self
                 .values
-                .intern(Operator::Undefined { register: NONE }, width, &[]),
+                .intern(Operator::Undefined { register: u32::MAX }, width, &[]),
         }
     }
 
@@ -530,13 +530,8 @@ impl<'a> NumberingPass<'a, '_> {
             }
             // Where several edges meet, the facts of this edge hold for the values on it.
             let mark = self.path_conditions.mark();
-            let condition = self.conditions[node.index()];
-            if let Some(holds) = edge.sense
-                && condition != NONE
-                && !self.values.mentions_undefined(Value::from_u32(condition))
-            {
-                self.path_conditions
-                    .learn(self.values, Value::from_u32(condition), holds);
+            if let Some(holds) = edge.sense {
+                self.learn_condition(node, holds);
             }
             let predecessors = self.related.graph.predecessors(edge.target);
             let number = predecessors
@@ -548,9 +543,9 @@ impl<'a> NumberingPass<'a, '_> {
                 let side = usize::from(member.variable >= self.bases[1]);
                 let cell = match member.phi {
                     None => self.cells[member.variable as usize],
-                    Some(phi) => match self.phi_source(side, phi, edge.from[side]) {
+                    Some(phi) => match self.sides[side].function.phi_value(phi, edge.from[side]) {
                         Some(operand) => self.cell_of(side, operand, phi),
-                        None => UNSET,
+                        None => Cell::default(),
                     },
                 };
                 self.operands[member.operands as usize + number] = self.refined(cell);
@@ -561,16 +556,11 @@ impl<'a> NumberingPass<'a, '_> {
 
     /// Returns the value of a variable with the facts of an edge.
     fn refined(&mut self, cell: Cell) -> Cell {
-        if cell.value == NONE {
+        let Some(value) = cell.value.expand() else {
             return cell;
-        }
-        let value = self
-            .path_conditions
-            .refine(self.values, Value::from_u32(cell.value));
-        Cell {
-            value: value.as_u32(),
-            ..cell
-        }
+        };
+        let value = self.path_conditions.refine(self.values, value).into();
+        Cell { value, ..cell }
     }
 
     fn cell_of(&mut self, side: usize, operand: Operand, phi: Instruction) -> Cell {
@@ -582,8 +572,8 @@ impl<'a> NumberingPass<'a, '_> {
                 let width = self.sides[side].function.data_type(phi).bits();
                 let value = self.operand(side, operand, width, false);
                 Cell {
-                    value: value.as_u32(),
-                    member: NONE,
+                    value: value.into(),
+                    member: None.into(),
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Normal form of comparisons and selections, and facts from branches.
 
 use super::sums::Sum;
-use super::values::{Operator, Value, Values, mask};
+use super::values::{Operator, Value, Values};
+use oriel_arithmetic::low_bits;
 use oriel_engine::hash::NumberMap;
 use oriel_ori::Comparison;
 use smallvec::SmallVec;
@@ -28,18 +29,19 @@ impl Values {
         // A number and its negation are zero together. Turns the sum by the first factor that is not its
         // own negation, or by the constant if there is none.
         let mut numbers = sum.terms.iter().map(|&(_, factor)| factor).chain([sum.constant]);
-        let decisive = numbers.find(|&number| number != number.wrapping_neg() & mask(width));
-        if decisive.is_some_and(|number| number > number.wrapping_neg() & mask(width)) {
-            sum.constant = sum.constant.wrapping_neg() & mask(width);
+        let decisive = numbers.find(|&number| number != number.wrapping_neg() & low_bits(width));
+        if decisive.is_some_and(|number| number > number.wrapping_neg() & low_bits(width)) {
+            sum.constant = sum.constant.wrapping_neg() & low_bits(width);
             for (_, factor) in &mut sum.terms {
-                *factor = factor.wrapping_neg() & mask(width);
+                *factor = factor.wrapping_neg() & low_bits(width);
             }
         }
         if let [(term, factor)] = sum.terms[..] {
             let narrow = self.width(term);
             if narrow == 1 {
                 // A predicate has only two values to try.
-                let [off, on] = [0, factor].map(|part| sum.constant.wrapping_add(part) & mask(width) == 0);
+                let [off, on] =
+                    [0, factor].map(|part| sum.constant.wrapping_add(part) & low_bits(width) == 0);
                 return match (off, on) {
                     (true, true) => self.constant(1, 1),
                     (false, false) => self.constant(1, 0),
@@ -49,8 +51,8 @@ impl Values {
             }
             if narrow < width && factor == 1 {
                 // An extended value can only equal a constant that fits into the narrow type.
-                let constant = sum.constant.wrapping_neg() & mask(width);
-                if constant > mask(narrow) {
+                let constant = sum.constant.wrapping_neg() & low_bits(width);
+                if constant > low_bits(narrow) {
                     return self.constant(1, 0);
                 }
                 let constant = self.constant(narrow, constant);
@@ -60,7 +62,7 @@ impl Values {
             if self.operator(term) == Operator::SignExtension && factor == 1 {
                 let inner = self.operand(term, 0);
                 let bits = self.width(inner);
-                let constant = sum.constant.wrapping_neg() & mask(width);
+                let constant = sum.constant.wrapping_neg() & low_bits(width);
                 let short = self.constant(bits, constant);
                 let again = self.sign_extend(width, short);
                 if self.as_constant(again) != Some(constant) {
@@ -107,8 +109,8 @@ impl Values {
             }
         };
         let (least, greatest) = match signed {
-            true => (1 << (width - 1), mask(width - 1)),
-            false => (0, mask(width)),
+            true => (1 << (width - 1), low_bits(width - 1)),
+            false => (0, low_bits(width)),
         };
         match (self.as_constant(left), self.as_constant(right)) {
             (Some(left), Some(right)) => return self.constant(1, u64::from(order(left) < order(right))),
@@ -120,7 +122,7 @@ impl Values {
                 return self.not(other);
             }
             (None, Some(bound)) if bound == least => return self.constant(1, 0),
-            (None, Some(bound)) if bound == least.wrapping_add(1) & mask(width) => {
+            (None, Some(bound)) if bound == least.wrapping_add(1) & low_bits(width) => {
                 let least = self.constant(width, least);
                 return self.equal(left, least);
             }
@@ -146,7 +148,7 @@ impl Values {
         let narrow = self.width(inner);
         let other = match self.as_constant(right) {
             Some(bound) => {
-                let short = self.constant(narrow, bound & mask(narrow));
+                let short = self.constant(narrow, bound & low_bits(narrow));
                 let again = self.resize(width, short, extends_sign);
                 (self.as_constant(again) == Some(bound)).then_some(short)?
             }

@@ -5,7 +5,8 @@
 //! values are therefore a normal form for them. Predicates are polynomials modulo two (Zhegalkin):
 //! "and" is the product, "exclusive or" the sum, and a repeated factor counts once.
 
-use super::values::{Operator, Value, Values, mask};
+use super::values::{Operator, Value, Values};
+use oriel_arithmetic::low_bits;
 use smallvec::SmallVec;
 
 /// The most terms of a sum; larger ones stay as written.
@@ -53,7 +54,7 @@ impl Values {
     /// Returns the value of a sum whose terms are in any order.
     pub fn make_sum(&mut self, width: u32, mut sum: Sum) -> Value {
         debug_assert!(width <= 64);
-        let all = mask(width);
+        let all = low_bits(width);
         if width > 1 {
             // The negation of a predicate is one minus the predicate.
             for index in 0..sum.terms.len() {
@@ -84,7 +85,7 @@ impl Values {
     }
 
     fn normalize_terms(&mut self, width: u32, terms: &mut SmallVec<[(Value, u64); 4]>) {
-        let all = mask(width);
+        let all = low_bits(width);
         for (value, factor) in terms.iter_mut() {
             *factor &= all;
             *value = self.widest_piece(*value, *factor, width);
@@ -150,7 +151,7 @@ impl Values {
                     && other == whole
                     && other_bit + bits == low_bit
                     && bits < 64
-                    && low_factor << bits & mask(width) == high_factor;
+                    && low_factor << bits & low_bits(width) == high_factor;
                 if meet {
                     let joined = self.extract(whole, other_bit, bits + self.width(high_value));
                     terms[lower].0 = self.widest_piece(joined, low_factor, width);
@@ -286,7 +287,7 @@ impl Values {
             terms: SmallVec::new(),
         };
         for (part, factor) in sum.terms {
-            if factor & mask(width) == 0 {
+            if factor & low_bits(width) == 0 {
                 continue;
             }
             let part = match self.operator(part) {

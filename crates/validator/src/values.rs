@@ -5,6 +5,7 @@
 //! [`super::predicates`] normalise first, so that different spellings of a computation map to one
 //! node.
 
+use oriel_arithmetic::low_bits;
 use oriel_engine::entity::{EntityRef, entity_impl};
 use oriel_engine::hash::{NumberHash, NumberMap};
 use oriel_ori::{DataType, Modifiers, Operation};
@@ -148,11 +149,6 @@ pub(super) struct Values {
     pub(super) is_thorough: bool,
 }
 
-/// Returns the low `width` bits.
-pub(super) const fn mask(width: u32) -> u64 {
-    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
-}
-
 impl Values {
     /// Forgets all values and keeps the memory.
     pub fn clear(&mut self) {
@@ -289,7 +285,7 @@ impl Values {
 
     /// Returns a constant of at most 64 bits; higher bits are dropped.
     pub fn constant(&mut self, width: u32, bits: u64) -> Value {
-        self.wide_constant(width, bits & mask(width), 0)
+        self.wide_constant(width, bits & low_bits(width), 0)
     }
 
     /// Returns a constant of up to 128 bits.

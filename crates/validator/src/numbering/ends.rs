@@ -44,7 +44,7 @@ impl NumberingPass<'_, '_> {
                 // The effects may be reordered, but memory and effects have equal values now.
                 for chain in 0..Chains::COUNT {
                     let cell = self.cells[self.chain(0, chain) as usize];
-                    self.set_cell(self.chain(1, chain), Value::from_u32(cell.value), cell.member);
+                    self.set_cell(self.chain(1, chain), cell);
                 }
             }
             Some(Err((side, effect, values))) => {
@@ -185,7 +185,7 @@ impl NumberingPass<'_, '_> {
                     let condition = self.source(side, branches[side], 0);
                     self.path_conditions.apply(self.values, condition)
                 });
-                self.conditions[node.index()] = conditions[0].as_u32();
+                self.conditions[node.index()] = conditions[0].into();
                 let after = match opposite {
                     true => self.values.not(conditions[1]),
                     false => conditions[1],

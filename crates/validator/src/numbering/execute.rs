@@ -1,6 +1,7 @@
 //! Evaluates instructions: their results, and their effects on memory and other state.
 
 use super::*;
+use oriel_arithmetic::low_bits;
 
 impl NumberingPass<'_, '_> {
     pub(super) fn execute(&mut self, node: Node, side: usize, instruction: Instruction) {
@@ -440,7 +441,7 @@ impl NumberingPass<'_, '_> {
         other: (Value, u64, Option<&MemoryAccess>),
     ) -> bool {
         if let Some(distance) = self.distance(one.0, other.0) {
-            let back = distance.wrapping_neg() & mask(self.values.width(one.0));
+            let back = distance.wrapping_neg() & low_bits(self.values.width(one.0));
             return distance >= other.1 && back >= one.1;
         }
         let (Some(left), Some(right)) = (one.2, other.2) else {

@@ -117,7 +117,7 @@ impl JoinPlan {
         joins.sort_unstable_by_key(|&(node, variable, phi)| (node, variable, phi.is_none()));
         joins.dedup_by_key(|&mut (node, variable, _)| (node, variable));
         let mut plan = Self {
-            next_class: 1 << 30,
+            next_class: FIRST_CLASS,
             ..Self::default()
         };
         let mut joins = joins.into_iter().peekable();
@@ -131,7 +131,7 @@ impl JoinPlan {
                 // Registers of the same number, and chains and pieces of the same number.
                 let name = match own < registers {
                     true => own,
-                    false => 1 << 29 | (own - registers),
+                    false => NO_REGISTER | (own - registers),
                 };
                 plan.members.push(Member {
                     node,
@@ -162,14 +162,15 @@ pub(super) fn place_joins(
     definitions.sort_unstable();
     definitions.dedup();
     let frontier = DominanceFrontier::new(&related.graph, &related.dominators);
-    let mut marked = vec![NONE; related.nodes.len()];
+    // By node: the last variable that got a join there.
+    let mut marked: Vec<Option<u32>> = vec![None; related.nodes.len()];
     let mut pending: Vec<Node> = Vec::new();
     for group in definitions.chunk_by(|left, right| left.0 == right.0) {
         let variable = group[0].0;
         pending.extend(group.iter().map(|&(_, node)| node));
         while let Some(node) = pending.pop() {
             for join in frontier.of(node) {
-                if std::mem::replace(&mut marked[join.index()], variable) != variable {
+                if marked[join.index()].replace(variable) != Some(variable) {
                     joins.push((join, variable, None));
                     pending.push(join);
                 }
@@ -259,10 +260,8 @@ impl NumberingPass<'_, '_> {
     /// loop changes are not tracked.
     pub(super) fn note_escapes_over_edges(&mut self) {
         for index in 0..self.operands.len() {
-            let value = self.operands[index].value;
-            if value != NONE {
-                self.values
-                    .stack_objects_in(Value::from_u32(value), &mut self.slots.escaped);
+            if let Some(value) = self.operands[index].value.expand() {
+                self.values.stack_objects_in(value, &mut self.slots.escaped);
             }
         }
     }
@@ -270,7 +269,7 @@ impl NumberingPass<'_, '_> {
     /// Propagates uses from the values of variables to the values that they join.
     pub(super) fn propagate_uses(&mut self) {
         while let Some(member) = self.pending.pop() {
-            let Member { node, operands, .. } = self.members[member as usize];
+            let Member { node, operands, .. } = self.members[member.index()];
             let count = self.related.graph.predecessors(node).len();
             for number in 0..count {
                 let cell = self.operands[operands as usize + number];
@@ -282,7 +281,7 @@ impl NumberingPass<'_, '_> {
     /// Checks whether the back edges confirm the assumptions. Where they do not, the next pass
     /// separates the variables.
     pub(super) fn check_joins(&mut self, next_class: &mut u32) -> bool {
-        let mut groups: NumberMap<u32, SmallVec<[u32; 2]>> = NumberMap::default();
+        let mut groups: NumberMap<Value, SmallVec<[u32; 2]>> = NumberMap::default();
         let mut is_refined = false;
         for index in 0..self.members.len() {
             if !self.is_used[index] {
@@ -294,7 +293,7 @@ impl NumberingPass<'_, '_> {
             }
             if member.is_constant {
                 // The variable was assumed to keep its value from before the loop.
-                let all: SmallVec<[u32; 4]> = (0..self.edges_to(member.node))
+                let all: SmallVec<[Value; 4]> = (0..self.edges_to(member.node))
                     .map(|number| self.brought(member, number))
                     .collect();
                 if all.iter().any(|&value| value != all[0]) {
@@ -304,10 +303,9 @@ impl NumberingPass<'_, '_> {
                 }
                 continue;
             }
-            groups
-                .entry(self.member_values[index])
-                .or_default()
-                .push(index as u32);
+            if let Some(value) = self.member_values[index].expand() {
+                groups.entry(value).or_default().push(index as u32);
+            }
         }
         // Members that share a value must get one value over each back edge.
         let mut split: Vec<(u32, u32)> = Vec::new();
@@ -350,10 +348,10 @@ impl NumberingPass<'_, '_> {
     }
 
     /// Returns the value of a member on an edge.
-    pub(super) fn brought(&mut self, member: Member, number: usize) -> u32 {
-        match self.operands[member.operands as usize + number].value {
-            NONE => self.undefined(member.variable).as_u32(),
-            value => value,
+    pub(super) fn brought(&mut self, member: Member, number: usize) -> Value {
+        match self.operands[member.operands as usize + number].value.expand() {
+            Some(value) => value,
+            None => self.undefined(member.variable),
         }
     }
 
@@ -370,12 +368,15 @@ impl NumberingPass<'_, '_> {
         let mut is_found = false;
         for index in 0..self.members.len() {
             let member = self.members[index];
-            let own = self.member_values[index];
-            if !self.is_used[index] || member.is_constant || member.is_variable || own == NONE {
+            let Some(own) = self.member_values[index].expand() else {
+                continue;
+            };
+            if !self.is_used[index] || member.is_constant || member.is_variable {
                 continue;
             }
             let count = self.related.graph.predecessors(member.node).len();
-            let brought: SmallVec<[u32; 4]> = (0..count).map(|number| self.brought(member, number)).collect();
+            let brought: SmallVec<[Value; 4]> =
+                (0..count).map(|number| self.brought(member, number)).collect();
             let mut others = brought.iter().filter(|&&value| value != own);
             let Some(first) = others.next() else { continue };
             if brought.contains(&own) && others.all(|value| value == first) {

@@ -1,7 +1,8 @@
 //! Normal forms: compared with arithmetic, and comparisons of extended values.
 
-use super::super::values::{Bitwise, Named, Operator, Value, Values, mask};
+use super::super::values::{Bitwise, Named, Operator, Value, Values};
 use super::{compare, computing};
+use oriel_arithmetic::low_bits;
 use oriel_ori::{Comparison, Function};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
@@ -93,13 +94,13 @@ fn evaluate(values: &Values, value: Value, inputs: &[u64; 3]) -> u64 {
         }
         other => panic!("{other:?} is not made here"),
     };
-    bits & mask(width)
+    bits & low_bits(width)
 }
 
 /// Builds the expression as nodes, and evaluates it for the inputs at the same time.
 fn build(values: &mut Values, expression: &Expression, inputs: &[u64; 3]) -> Vec<(Value, u64)> {
     let width = expression.width;
-    let all = mask(width);
+    let all = low_bits(width);
     let mut known: Vec<(Value, u64)> = (0..3)
         .map(|number| {
             let operator = Operator::Named {
@@ -138,7 +139,7 @@ fn build(values: &mut Values, expression: &Expression, inputs: &[u64; 3]) -> Vec
             10 => (values.complement(width, one), !a),
             11 => {
                 let field = values.extract(one, low, bits);
-                let value = a >> low & mask(bits);
+                let value = a >> low & low_bits(bits);
                 let value = if signed {
                     (value << (64 - bits)) as i64 >> (64 - bits)
                 } else {
@@ -212,7 +213,7 @@ proptest! {
         for _ in 0..4 {
             let mut values = Values::default();
             values.is_thorough = is_thorough;
-            let all = mask(expression.width);
+            let all = low_bits(expression.width);
             let inputs = [0; 3].map(|_: u64| {
                 let word = u64::from(random.word()) << 32 | u64::from(random.word());
                 [word, word & 7, 0, u64::MAX, 1 << (expression.width - 1), word & word >> 7][random.index(6)] & all
