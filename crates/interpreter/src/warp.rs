@@ -166,66 +166,6 @@ impl Warp {
                     }
                     continue;
                 }
-                Step::Load(number) => {
-                    let access = &program.accesses[number as usize];
-                    let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    self.note_access(access, &addresses, mask);
-                    let (mut spaces, registers) = self.spaces(around, access.is_viewed);
-                    let result = access::load(
-                        &mut spaces,
-                        registers,
-                        access,
-                        rows(program, access),
-                        mask,
-                        &addresses,
-                    );
-                    attempt!(result);
-                }
-                Step::Store(number) => {
-                    let access = &program.accesses[number as usize];
-                    let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    self.note_access(access, &addresses, mask);
-                    let (mut spaces, registers) = self.spaces(around, access.is_viewed);
-                    let result = access::store(
-                        &mut spaces,
-                        registers,
-                        access,
-                        rows(program, access),
-                        mask,
-                        &addresses,
-                    );
-                    attempt!(result);
-                }
-                Step::Atomic(ref fields) => {
-                    let access = &program.accesses[fields.access as usize];
-                    let addresses = attempt!(self.addresses(program, around, access.base, access.offset));
-                    self.note_access(access, &addresses, mask);
-                    let (mut spaces, registers) = self.spaces(around, false);
-                    let result = access::atomic(&mut spaces, registers, access, fields, mask, &addresses);
-                    attempt!(result);
-                }
-                Step::Address {
-                    base,
-                    offset,
-                    window,
-                    result,
-                    is_wide,
-                } => {
-                    let offset = offset.wrapping_add_unsigned(window);
-                    let addresses = attempt!(self.addresses(program, around, base, offset));
-                    if is_wide {
-                        self.registers.write(result, mask, &addresses);
-                    } else {
-                        self.registers
-                            .write(result, mask, &addresses.map(|address| address as u32));
-                    }
-                }
-                Step::Special {
-                    register,
-                    result,
-                    is_wide,
-                } => self.read_special(around, register, result, is_wide, mask),
-                Step::Undefined { result, bits } => self.read_undefined(result, bits, mask),
                 Step::Table {
                     index,
                     first,
@@ -272,49 +212,128 @@ impl Warp {
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
                 }
-                Step::WarpSync { mask: members } => attempt!(self.check_members(Some(members), mask)),
-                Step::Shuffle(ref fields) => {
-                    attempt!(self.check_members(fields.mask, mask));
-                    threads::shuffle(&mut self.registers, fields, mask);
-                }
-                Step::Vote(ref fields) => {
-                    attempt!(self.check_members(fields.mask, mask));
-                    threads::vote(&mut self.registers, fields, mask);
-                }
-                Step::Match(ref fields) => {
-                    attempt!(self.check_members(Some(fields.mask), mask));
-                    threads::match_values(&mut self.registers, fields, mask);
-                }
-                Step::Reduction(ref fields) => {
-                    attempt!(self.check_members(Some(fields.mask), mask));
-                    threads::reduce(&mut self.registers, fields, mask);
-                }
-                Step::ActiveMask { result } => self.registers.fill(result, mask, |_| mask),
-                Step::Agree {
-                    register,
-                    row,
-                    is_wide,
-                } => attempt!(self.check_agreement(register, row, is_wide, mask)),
-                Step::Nothing => {}
-                Step::Event(event) => self.note(event, mask),
-                Step::Uninterpreted(number) => {
-                    let what = &program.uninterpreted[number as usize];
-                    if !self.execute_uninterpreted(around, what, mask) {
-                        let text = program.unsupported[what.message as usize].clone();
-                        attempt!(Err(failure(FaultKind::Unsupported(text), mask)));
-                    }
-                }
-                Step::Trap => attempt!(Err(failure(FaultKind::Trap, mask))),
-                Step::Unreachable => attempt!(Err(failure(FaultKind::Unreachable, mask))),
-                Step::Unsupported(message) => {
-                    let text = program.unsupported[message as usize].clone();
-                    attempt!(Err(failure(FaultKind::Unsupported(text), mask)));
-                }
+                ref step => attempt!(self.execute(program, around, step, mask)),
             }
             at += 1;
         }
         self.paths.hold_at(at);
         Ok(Stop::Pause)
+    }
+
+    /// Executes a step after which the paths go on to the next one.
+    fn execute(
+        &mut self,
+        program: &Program,
+        around: &mut Surroundings<'_>,
+        step: &Step,
+        mask: u32,
+    ) -> Result<(), Failure> {
+        match *step {
+            Step::Load(number) => {
+                let access = &program.accesses[number as usize];
+                let addresses = self.addresses(program, around, access.base, access.offset)?;
+                self.note_access(access, &addresses, mask);
+                let (mut spaces, registers) = self.spaces(around, access.is_viewed);
+                access::load(
+                    &mut spaces,
+                    registers,
+                    access,
+                    rows(program, access),
+                    mask,
+                    &addresses,
+                )?;
+            }
+            Step::Store(number) => {
+                let access = &program.accesses[number as usize];
+                let addresses = self.addresses(program, around, access.base, access.offset)?;
+                self.note_access(access, &addresses, mask);
+                let (mut spaces, registers) = self.spaces(around, access.is_viewed);
+                access::store(
+                    &mut spaces,
+                    registers,
+                    access,
+                    rows(program, access),
+                    mask,
+                    &addresses,
+                )?;
+            }
+            Step::Atomic(ref fields) => {
+                let access = &program.accesses[fields.access as usize];
+                let addresses = self.addresses(program, around, access.base, access.offset)?;
+                self.note_access(access, &addresses, mask);
+                let (mut spaces, registers) = self.spaces(around, false);
+                access::atomic(&mut spaces, registers, access, fields, mask, &addresses)?;
+            }
+            Step::Address {
+                base,
+                offset,
+                window,
+                result,
+                is_wide,
+            } => {
+                let offset = offset.wrapping_add_unsigned(window);
+                let addresses = self.addresses(program, around, base, offset)?;
+                if is_wide {
+                    self.registers.write(result, mask, &addresses);
+                } else {
+                    self.registers
+                        .write(result, mask, &addresses.map(|address| address as u32));
+                }
+            }
+            Step::Special {
+                register,
+                result,
+                is_wide,
+            } => self.read_special(around, register, result, is_wide, mask),
+            Step::Undefined { result, bits } => self.read_undefined(result, bits, mask),
+            Step::WarpSync { mask: members } => self.check_members(Some(members), mask)?,
+            Step::Shuffle(ref fields) => {
+                self.check_members(fields.mask, mask)?;
+                threads::shuffle(&mut self.registers, fields, mask);
+            }
+            Step::Vote(ref fields) => {
+                self.check_members(fields.mask, mask)?;
+                threads::vote(&mut self.registers, fields, mask);
+            }
+            Step::Match(ref fields) => {
+                self.check_members(Some(fields.mask), mask)?;
+                threads::match_values(&mut self.registers, fields, mask);
+            }
+            Step::Reduction(ref fields) => {
+                self.check_members(Some(fields.mask), mask)?;
+                threads::reduce(&mut self.registers, fields, mask);
+            }
+            Step::ActiveMask { result } => self.registers.fill(result, mask, |_| mask),
+            Step::Agree {
+                register,
+                row,
+                is_wide,
+            } => self.check_agreement(register, row, is_wide, mask)?,
+            Step::Nothing => {}
+            Step::Event(event) => self.note(event, mask),
+            Step::Uninterpreted(number) => {
+                let what = &program.uninterpreted[number as usize];
+                if !self.execute_uninterpreted(around, what, mask) {
+                    let text = program.unsupported[what.message as usize].clone();
+                    return Err(failure(FaultKind::Unsupported(text), mask));
+                }
+            }
+            Step::Trap => return Err(failure(FaultKind::Trap, mask)),
+            Step::Unreachable => return Err(failure(FaultKind::Unreachable, mask)),
+            Step::Unsupported(message) => {
+                let text = program.unsupported[message as usize].clone();
+                return Err(failure(FaultKind::Unsupported(text), mask));
+            }
+            Step::Compute { run, ref fields } => run(&mut self.registers, fields, mask),
+            Step::Jump(_)
+            | Step::Branch { .. }
+            | Step::Table { .. }
+            | Step::Call { .. }
+            | Step::Return
+            | Step::Exit
+            | Step::Barrier { .. } => unreachable!("the step changes the paths"),
+        }
+        Ok(())
     }
 
     /// Drops ended paths and functions; returns whether anything is left.

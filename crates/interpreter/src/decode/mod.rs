@@ -320,8 +320,7 @@ impl<'a> Compiler<'a> {
         let Some(divergence) = self.divergence else { return };
         let (function, current) = (self.function, self.current);
         for (number, source) in function.sources(current).iter().enumerate() {
-            if let Some(register) = source.as_register()
-                && !source.is_undefined()
+            if let Some(register) = source.read_register()
                 && !divergence.is_divergent_source(function, current, number)
             {
                 self.emit_check(register);
