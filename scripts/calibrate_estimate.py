@@ -33,13 +33,7 @@ DOCUMENT = common.ROOT / "docs" / "register-estimate.md"
 CHART = common.ROOT / "docs" / "register-estimate.svg"
 
 # Not inputs: what ptxas would like is estimated first, and the limit applied to that; for a debugger there is a rule.
-# Counts of instructions say more of a project than of registers: with them, errors on other projects were larger.
-NOT_INPUTS = (
-    "register_limit", "debug", "debug_peak", "debug_over_calls", "conversions", "comparisons", "selections", "integer_products",
-    "parameters", "thread_numbers", "divergent_blocks", "stores", "atomics", "barriers", "doubles", "local_accesses", "opaque",
-    "blocks", "loops", "largest_block", "innermost_nodes", "longest_block", "wide_nodes", "widest_result", "exchanges",
-    "special_functions",
-)
+NOT_INPUTS = ("register_limit", "debug", "debug_peak", "debug_over_calls")
 # Shares are of the order with loads first, or of LLVM's if that needs fewer; loads may take so many registers in any kernel.
 BASE, LLVM_ORDER, FREE_REGISTERS = "peak_within_target", "source_peak", 32
 # Registers beside those of the schedule, roughly; keeps ratios of small kernels from running wild.

@@ -91,22 +91,16 @@ impl Cause {
             | "global_loads_of_block"
             | "shared_loads_of_block"
             | "innermost_loads" => Self::LoadsInFlight,
-            "live_between_blocks" | "live_into_loops" | "loops" | "loop_depth" => Self::LiveThroughLoops,
+            "live_between_blocks" | "live_into_loops" | "loop_depth" => Self::LiveThroughLoops,
             "constant_rounds" | "nested_rounds" | "nested_nodes" | "nested_loads" | "live_with_loads"
             | "constant_loops" => Self::UnrolledLoops,
-            "spaced_within_target" | "least_spaced" | "wide_nodes" | "widest_result" | "doubles" => {
-                Self::Tuples
-            }
-            "matrix_operations" | "async_copies" | "opaque" => Self::TensorCores,
+            "spaced_within_target" | "least_spaced" => Self::Tuples,
+            "matrix_operations" | "async_copies" => Self::TensorCores,
             "calls" | "unknown_calls" | "live_over_calls" | "called_by_address" => Self::Calls,
-            "temporaries" | "special_functions" => Self::Divisions,
-            "exchanges" | "live_over_exchanges" | "barriers" | "atomics" => Self::Exchanges,
-            "uniform_peak" | "thread_numbers" | "parameters" | "integer_products" | "stores"
-            | "local_accesses" => Self::Addresses,
-            "nodes" | "largest_block" | "largest_region" | "innermost_nodes" | "blocks"
-            | "divergent_blocks" | "longest_block" | "conversions" | "comparisons" | "selections" => {
-                Self::CodeSize
-            }
+            "temporaries" => Self::Divisions,
+            "live_over_exchanges" => Self::Exchanges,
+            "uniform_peak" => Self::Addresses,
+            "nodes" | "largest_region" => Self::CodeSize,
             "debug" | "debug_peak" | "debug_over_calls" => Self::Debugger,
             "sm" | "register_limit" | "allotted_registers" | "threads" => Self::Target,
             _ => Self::ValuesInUse,

@@ -118,16 +118,8 @@ features! {
     unknown_calls,
     /// Instructions for the machine.
     nodes,
-    /// Instructions of the largest block.
-    largest_block,
     /// Instructions of the largest region.
     largest_region,
-    /// Instructions in the innermost loops.
-    innermost_nodes,
-    /// Blocks.
-    blocks,
-    /// Loops.
-    loops,
     /// Depth of the deepest loop.
     loop_depth,
     /// Loads from global memory or generic addresses.
@@ -136,46 +128,10 @@ features! {
     global_loads_of_block,
     /// Loads from shared memory in the block that has the most.
     shared_loads_of_block,
-    /// Stores.
-    stores,
-    /// Atomic operations.
-    atomics,
-    /// Barriers.
-    barriers,
-    /// Most cells that one instruction defines.
-    widest_result,
-    /// Instructions on doubles.
-    doubles,
-    /// Special functions, divisions and roots.
-    special_functions,
-    /// Operations of matrices and whatever else Ori has no meaning for.
-    opaque,
-    /// Accesses of local memory.
-    local_accesses,
-    /// Reads of thread numbers.
-    thread_numbers,
-    /// Reads of parameters.
-    parameters,
-    /// Blocks that a part of a warp may execute alone.
-    divergent_blocks,
-    /// Length of the longest path through a region, in cycles.
-    longest_block,
-    /// Conversions between integers and floats and of widths below 32 bits.
-    conversions,
-    /// Products of integers.
-    integer_products,
-    /// Comparisons.
-    comparisons,
-    /// Selections.
-    selections,
     /// Operations of tensor cores.
     matrix_operations,
     /// Copies from global to shared memory that pass no register.
     async_copies,
-    /// Instructions with results or stored values of four registers or more.
-    wide_nodes,
-    /// Exchanges between lanes: shuffles, votes, matches.
-    exchanges,
     /// Most cells of both kinds live over an exchange.
     live_over_exchanges,
     /// Peak of cells in an order that needs few registers.
@@ -230,28 +186,9 @@ impl Features {
             (&mut self.calls, callee.calls),
             (&mut self.unknown_calls, callee.unknown_calls),
             (&mut self.nodes, callee.nodes),
-            (&mut self.innermost_nodes, callee.innermost_nodes),
-            (&mut self.blocks, callee.blocks),
-            (&mut self.loops, callee.loops),
             (&mut self.global_loads, callee.global_loads),
-            (&mut self.stores, callee.stores),
-            (&mut self.atomics, callee.atomics),
-            (&mut self.barriers, callee.barriers),
-            (&mut self.doubles, callee.doubles),
-            (&mut self.special_functions, callee.special_functions),
-            (&mut self.opaque, callee.opaque),
-            (&mut self.local_accesses, callee.local_accesses),
-            (&mut self.thread_numbers, callee.thread_numbers),
-            (&mut self.parameters, callee.parameters),
-            (&mut self.divergent_blocks, callee.divergent_blocks),
-            (&mut self.conversions, callee.conversions),
-            (&mut self.integer_products, callee.integer_products),
-            (&mut self.comparisons, callee.comparisons),
-            (&mut self.selections, callee.selections),
             (&mut self.matrix_operations, callee.matrix_operations),
             (&mut self.async_copies, callee.async_copies),
-            (&mut self.wide_nodes, callee.wide_nodes),
-            (&mut self.exchanges, callee.exchanges),
             (&mut self.innermost_loads, callee.innermost_loads),
             (&mut self.constant_loops, callee.constant_loops),
         ] {
@@ -294,13 +231,10 @@ impl Features {
             (&mut self.loads_in_flight, callee.loads_in_flight),
             (&mut self.loads_in_source_order, callee.loads_in_source_order),
             (&mut self.temporaries, callee.temporaries),
-            (&mut self.largest_block, callee.largest_block),
             (&mut self.largest_region, callee.largest_region),
             (&mut self.loop_depth, callee.loop_depth),
             (&mut self.global_loads_of_block, callee.global_loads_of_block),
             (&mut self.shared_loads_of_block, callee.shared_loads_of_block),
-            (&mut self.widest_result, callee.widest_result),
-            (&mut self.longest_block, callee.longest_block),
             (&mut self.called_by_address, callee.called_by_address),
             (&mut self.nested_rounds, callee.nested_rounds),
             (&mut self.nested_nodes, callee.nested_nodes),
@@ -355,9 +289,8 @@ impl Features {
         let live = LiveCells::new(function, flow, &nodes);
         features.add_schedules(function, flow, &cells, &nodes, &live);
         let returning = returning_blocks(function, flow);
-        features.add_control_flow(function, flow, &divergence, &nodes, &returning);
+        features.add_control_flow(function, flow, &nodes, &returning);
         features.add_loop_nests(function, flow, &nodes, &live);
-        features.add_instructions(function, &returning);
         features
     }
 
@@ -419,7 +352,6 @@ impl Features {
             let size = region.nodes(nodes).count();
             self.largest_region = self.largest_region.max(size as f32);
             let graph = BlockGraph::new(cells, nodes, live, region, &mut scratch);
-            self.longest_block = self.longest_block.max(graph.length() as f32);
             peaks.add(&graph);
             let latch = region.latch(flow);
             let rounds = latch.and_then(|latch| constant_rounds(function, latch));

@@ -290,11 +290,6 @@ impl BlockGraph {
         self.successors.get_or_init(|| Successors::new(self))
     }
 
-    /// Returns the fewest cycles in which the block can run.
-    pub fn length(&self) -> u32 {
-        self.nodes.iter().map(|node| node.height).max().unwrap_or(0)
-    }
-
     /// Returns by node the number of nodes that it waits for.
     pub(super) fn waits(&self) -> Vec<u32> {
         let count = |node: &GraphNode| node.predecessors.1 - node.predecessors.0;
