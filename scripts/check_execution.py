@@ -6,7 +6,7 @@
 An example passes if every launch of its description runs to its end at both stages, leaves the buffers that are read only
 alone, and gives the same memory byte for byte at both. Some examples are compared with an implementation in Python
 as well. A blind launch passes if both stages write the same bytes; one that ends in a fault at both says nothing. The
-examples that cannot run are those with instructions that the interpreter does not model; at most a tenth may be.
+examples that cannot run are those with instructions that the interpreter does not model; at most a fifth may be.
 """
 
 import argparse

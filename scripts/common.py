@@ -104,9 +104,9 @@ def parallel(title, work, items):
 FUNCTION_START = re.compile(r"^(?:\.visible |\.weak |\.extern )*\.(entry|func)\s*(?:\([^)]*\)\s*)?([\w$.]+)")
 
 
-def count_ptx_instructions(ptx):
-    """Number of instructions of each function that the PTX text defines."""
-    counts, name, inside, in_assembly = {}, None, False, False
+def ptx_functions(ptx):
+    """The lines of each function that the PTX text defines, without comments."""
+    found, name, lines, in_assembly = {}, None, None, False
     for line in ptx.splitlines():
         code = line.split("//")[0].strip()
         if "inline asm" in line:
@@ -115,18 +115,27 @@ def count_ptx_instructions(ptx):
             name = match.group(2)
         elif line.startswith(".visible .func") or line.startswith(".func") or line.startswith(".weak .func"):
             name = None
-        elif name is None and not inside and re.match(r"^[\w$.]+\($|^[\w$.]+$", code):
+        elif name is None and lines is None and re.match(r"^[\w$.]+\($|^[\w$.]+$", code):
             # A function with a result: its name is on a line of its own.
             name = code.rstrip("(")
         # Inline assembly may have blocks of its own.
         if line.startswith("{") and not in_assembly:
-            inside = True
-            counts[name] = 0
+            lines = found[name] = []
         elif line.startswith("}") and not in_assembly:
-            inside, name = False, None
-        elif inside and code.endswith(";") and not code.startswith((".", "{", "}")):
-            counts[name] += 1
-    return counts
+            lines, name = None, None
+        elif lines is not None:
+            lines.append(code)
+    return found
+
+
+def ptx_instructions(lines):
+    """The lines of a function that are instructions."""
+    return [line for line in lines if line.endswith(";") and not line.startswith((".", "{", "}"))]
+
+
+def count_ptx_instructions(ptx):
+    """Number of instructions of each function that the PTX text defines."""
+    return {name: len(ptx_instructions(lines)) for name, lines in ptx_functions(ptx).items()}
 
 
 def share(items, number, every):

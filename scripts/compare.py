@@ -23,7 +23,6 @@ from pathlib import Path
 
 import common
 import examples
-import measure_phases
 import ptxas
 
 WAYS = {"llc": None, "ptxas": ["-oriel-profile=ptxas"], "max": ["-oriel-profile=max"]}
@@ -130,7 +129,7 @@ def figures_of(program, ptx, folder, sm, lines, limit):
     """The figures of each function of a PTX file, which ptxas may get with a limit of registers."""
     found = assemble(program, ptx, folder, sm)
     limited = assemble(program, ptx, folder, sm, limit)
-    counts = {name: measure_phases.count(code)[0] for name, code in measure_phases.functions_of(ptx.read_text()).items()}
+    counts = common.count_ptx_instructions(ptx.read_text())
     by_name = {line["function"]: line for line in lines}
     for name, figures in found.items():
         figures["ptx_instructions"] = counts[name]

@@ -144,7 +144,7 @@ def better(figure, value, than):
 
 
 def best(kernels):
-    """The way that is best for a kernel: most warps, then fewest spills, then registers, then code."""
+    """The way that is best for a kernel: fewest spills, then most warps, then registers, then code."""
     return min(kernels.values(), key=lambda one: (one["spilled"], -one["warps"], one["registers"], one["sass"]))
 
 

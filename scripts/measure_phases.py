@@ -34,24 +34,9 @@ LOCAL_ACCESS = re.compile(r"(?:@!?%p\d+ )?(?:ld|st)(?:\.volatile)?\.local\.")
 DEPOT = re.compile(r"\.local .*__local_depot\d+\[(\d+)\]")
 
 
-def functions_of(ptx):
-    """The lines of each function that the PTX text defines."""
-    found, name, lines = {}, None, None
-    for line in ptx.splitlines():
-        if match := re.match(r"(?:\.\w+ )*\.(?:entry|func)\s+(?:\([^)]*\)\s*)?([\w$.]+)", line):
-            name = match.group(1)
-        if line.startswith("{"):
-            lines = found[name] = []
-        elif line.startswith("}"):
-            lines = None
-        elif lines is not None:
-            lines.append(line.split("//")[0].strip())
-    return found
-
-
 def count(lines):
     """What `OF_PTX` names, of a function."""
-    instructions = [line for line in lines if line.endswith(";") and not line.startswith((".", "{", "}"))]
+    instructions = common.ptx_instructions(lines)
     copies, repeated, moved = 0, 0, set()
     for line in instructions:
         if not (match := MOVE.match(line)):
@@ -100,7 +85,7 @@ def measure(work):
                     is_refused = True
             elif assembler:
                 machine = {name: counts[0][len(OF_PTX):] for name, counts in found.items()}
-            for name, lines in functions_of(ptx.read_text()).items():
+            for name, lines in common.ptx_functions(ptx.read_text()).items():
                 of_ptxas = machine.get(name, [0, 0, 0, 0]) if assembler else []
                 found.setdefault(name, []).append(count(lines) + list(of_ptxas))
         if arguments.ptxas_time and not is_refused:
