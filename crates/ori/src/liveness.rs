@@ -412,7 +412,7 @@ pub fn each_boundary_use(function: &Function, mut found: impl FnMut(Register, Bo
             let is_phi = function.operation(instruction) == Operation::Phi;
             let sources = function.sources(instruction);
             for (number, source) in sources.iter().enumerate() {
-                let Some(register) = source.as_register().filter(|_| !source.is_undefined()) else {
+                let Some(register) = source.read_register() else {
                     continue;
                 };
                 if is_phi {

@@ -164,6 +164,12 @@ impl Operand {
         matches!(self.tag(), REGISTER | PREDICATE).then(|| Register::from_u32(self.index()))
     }
 
+    /// Returns the register that a source reads, or none if its value does not matter.
+    #[inline]
+    pub fn read_register(self) -> Option<Register> {
+        self.as_register().filter(|_| !self.is_undefined())
+    }
+
     /// Returns the block, named or fallen through to.
     #[inline]
     pub fn as_block(self) -> Option<Block> {

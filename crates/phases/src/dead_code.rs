@@ -125,7 +125,7 @@ pub(super) fn walk_backward(
         }
         let sources = function.sources(instruction);
         for (number, source) in sources.iter().enumerate() {
-            let Some(register) = source.as_register().filter(|_| !source.is_undefined()) else {
+            let Some(register) = source.read_register() else {
                 continue;
             };
             if operation == Operation::Phi {

@@ -10,6 +10,7 @@
 //! call, a terminator or unknown to Ori, carries attachments that only LLVM can copy, or reads an
 //! undefined register.
 
+use crate::copies::is_alike;
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
 use oriel_ori::{
@@ -138,11 +139,8 @@ pub(super) fn is_commutative(function: &Function, instruction: Instruction) -> b
 pub(super) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
     let (source, result) = (function.source(instruction, 0), function.result(instruction, 0));
     let (source_register, result_register) = (source.as_register()?, result.as_register()?);
-    let kind = |register| {
-        let data = function.register(register);
-        (data.file, data.bits, data.class)
-    };
-    (!source.is_modified() && kind(source_register) == kind(result_register)).then_some(source_register)
+    let is_whole = !source.is_modified() && is_alike(function, source_register, result_register);
+    is_whole.then_some(source_register)
 }
 
 /// Writes the words that describe an expression. `value` maps a register to its value number;

@@ -176,7 +176,7 @@ impl LatePropagator {
 
     /// Returns the source of the move in the window that defines an operand's register.
     fn moved(&self, function: &Function, operand: Operand) -> Option<Operand> {
-        let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+        let register = operand.read_register()?;
         let found = self.window.move_to(function, register)?;
         let source = function.source(found, 0);
         let has_one_use = function.uses(register).nth(1).is_none();

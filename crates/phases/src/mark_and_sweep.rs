@@ -52,7 +52,7 @@ pub fn marked(function: &Function) -> BTreeSet<Instruction> {
         }
         let sources = function.sources(instruction);
         for (number, source) in sources.iter().enumerate() {
-            let Some(register) = source.as_register().filter(|_| !source.is_undefined()) else {
+            let Some(register) = source.read_register() else {
                 continue;
             };
             let (block, next) = match function.operation(instruction) {

@@ -40,13 +40,13 @@ use oriel_ori::Function;
 /// and ptxas' result depends on more than the order. A smaller register budget replaces this value.
 const LEAST_PEAK: u32 = 40;
 
-/// The fraction by which a peak must fall. ptxas gains or loses one or two registers by aligning
+/// A peak must fall by one part in so many. ptxas gains or loses one or two registers by aligning
 /// pairs with any order.
-const LEAST_GAIN: u32 = 5;
+const GAIN_DIVISOR: u32 = 5;
 
 /// Returns the highest acceptable peak afterwards.
 fn most_after(peak: u32) -> u32 {
-    peak - peak.div_ceil(LEAST_GAIN)
+    peak - peak.div_ceil(GAIN_DIVISOR)
 }
 
 /// Runs the phase.

@@ -24,9 +24,9 @@
 //! PHIs come first and the terminator last, so neither is in the graph. Debug instructions are not
 //! in it either, so that they do not influence the order of others.
 
-use super::walk::read_register;
 use crate::{
-    Function, Instruction, MemoryAccess, MemoryKinds, Operation, OperationFlags, Ordering, memory_kinds,
+    Function, Instruction, MemoryAccess, MemoryKinds, Operand, Operation, OperationFlags, Ordering,
+    memory_kinds,
 };
 use oriel_engine::entity::{Block, EntityRef, PrimaryMap, Register, entity_impl};
 use smallvec::SmallVec;
@@ -173,7 +173,11 @@ impl GraphBuilder {
     }
 
     fn add_registers(&mut self, function: &Function, instruction: Instruction, node: DependencyNode) {
-        for register in function.sources(instruction).iter().filter_map(read_register) {
+        for register in function
+            .sources(instruction)
+            .iter()
+            .filter_map(Operand::read_register)
+        {
             let state = self.registers.entry(register).or_default();
             state.readers.push(node);
             if let Some(writer) = state.writer {
@@ -481,7 +485,7 @@ mod tests {
             function
                 .sources(instruction)
                 .iter()
-                .filter_map(read_register)
+                .filter_map(Operand::read_register)
                 .collect()
         };
         let writes = |instruction| -> Vec<Register> { function.result_registers(instruction).collect() };

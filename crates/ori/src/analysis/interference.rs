@@ -12,7 +12,7 @@
 //! afterwards. Inline assembly may write a result before it has read its sources, so its results
 //! interfere with its sources, whether it declares that or not.
 
-use super::walk::{BlockWalk, read_register};
+use super::walk::BlockWalk;
 use crate::{Function, Instruction, Liveness, Operation, RegisterFile};
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::entity::{Block, PackedOption, PrimaryMap, Register, SecondaryMap, entity_impl};
@@ -49,7 +49,7 @@ impl InterferenceGraph {
                 graph.nodes_of(live_after.iter(), &mut live);
                 if function.is_inline_assembly(instruction) {
                     for source in function.sources(instruction) {
-                        live.extend(read_register(source).and_then(|register| graph.node(register)));
+                        live.extend(source.read_register().and_then(|register| graph.node(register)));
                     }
                 }
                 graph.add_definitions(&results, &mut live);
@@ -208,7 +208,7 @@ impl<'a> InterferenceTest<'a> {
         self.definitions_where_live(register, defined).any(|definition| {
             let is_copy = self.function.operation(definition).is_copy();
             let source = || self.function.source(definition, 0);
-            !is_copy || source().is_modified() || read_register(source()) != Some(register)
+            !is_copy || source().is_modified() || source().read_register() != Some(register)
         })
     }
 
@@ -251,7 +251,7 @@ impl<'a> InterferenceTest<'a> {
                 .function
                 .sources(definition)
                 .iter()
-                .any(|source| read_register(source) == Some(register))
+                .any(|source| source.read_register() == Some(register))
     }
 
     /// True if a register is live after an instruction of a block.
@@ -266,7 +266,7 @@ impl<'a> InterferenceTest<'a> {
         };
         let read = self.function.uses(register).filter(|&(user, number)| {
             self.function.operation(user) != Operation::Phi
-                && read_register(self.function.source(user, number)).is_some()
+                && self.function.source(user, number).read_register().is_some()
         });
         let next_use = next(&mut read.map(|(user, _)| user));
         let next_definition = next(

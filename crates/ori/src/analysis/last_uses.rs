@@ -9,7 +9,7 @@
 //! instruction. These are LLVM's kill flags, as its live intervals define them. PHIs use their
 //! sources on the incoming edges and are never a last use.
 
-use super::walk::{BlockWalk, read_register};
+use super::walk::BlockWalk;
 use crate::{Function, Instruction, Liveness};
 use oriel_engine::bitvector::BitVector;
 use oriel_engine::entity::EntityRef;
@@ -31,7 +31,7 @@ impl LastUses {
                 let sources = function.sources(instruction);
                 let results = function.results(instruction);
                 for (number, source) in sources.iter().enumerate() {
-                    let Some(register) = read_register(source) else {
+                    let Some(register) = source.read_register() else {
                         continue;
                     };
                     let ends = !live_after.contains(register)
@@ -39,7 +39,7 @@ impl LastUses {
                             .iter()
                             .any(|result| result.as_register() == Some(register));
                     let mut behind = sources.iter().skip(number + 1);
-                    if ends && !behind.any(|other| read_register(other) == Some(register)) {
+                    if ends && !behind.any(|other| other.read_register() == Some(register)) {
                         slots.insert(function.source_slot(instruction, number).index());
                     }
                 }
@@ -90,9 +90,9 @@ mod tests {
                     for (number, source) in sources.iter().enumerate() {
                         let is_last = last_uses.is_last(&function, instruction, number);
                         count += usize::from(is_last);
-                        let expected = read_register(source).is_some_and(|register| {
+                        let expected = source.read_register().is_some_and(|register| {
                             let again = (number + 1..sources.len())
-                                .any(|other| read_register(sources.get(other)) == Some(register));
+                                .any(|other| sources.get(other).read_register() == Some(register));
                             let redefines = function.definitions(register).any(|(other, _)| other == instruction);
                             function.operation(instruction) != Operation::Phi
                                 && !again

@@ -6,7 +6,6 @@
 //! extensions are recorded, so a phase can ask again without recomputing liveness. Ranges that
 //! become shorter by its edits are not recorded, so counts are then upper bounds.
 
-use super::walk::read_register;
 use crate::{
     ControlFlow, Function, Instruction, Liveness, Operation, Point, RegisterFile, each_pressure, units_of,
 };
@@ -403,7 +402,7 @@ impl Mentions {
     fn of(function: &Function, register: Register, user: Instruction) -> Option<Self> {
         let uses = function.uses(register).filter(|&(user, number)| {
             let operation = function.operation(user);
-            let is_read = read_register(function.source(user, number)).is_some();
+            let is_read = function.source(user, number).read_register().is_some();
             is_read && operation != Operation::Phi && !operation.is_debug()
         });
         let uses = uses.map(|(user, _)| (user, true)).chain([(user, true)]);

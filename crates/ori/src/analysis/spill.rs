@@ -10,7 +10,6 @@
 //! others. The register with the lowest cost is the one to spill (Chaitin, "Register Allocation and
 //! Spilling via Graph Coloring", 1982, with the length as in LLVM's spill weights).
 
-use super::walk::read_register;
 use crate::{ControlFlow, Function, Instruction, Liveness, Operation};
 use oriel_engine::entity::{Block, Register, SecondaryMap};
 
@@ -127,13 +126,13 @@ fn visit(
     }
     let sources = function.sources(instruction);
     for (number, source) in sources.iter().enumerate() {
-        let Some(register) = read_register(source) else {
+        let Some(register) = source.read_register() else {
             continue;
         };
         ends[register].get_or_insert(behind);
         // One load serves all operands of an instruction.
         let mut before = sources.iter().take(number);
-        if !before.any(|other| read_register(other) == Some(register)) {
+        if !before.any(|other| other.read_register() == Some(register)) {
             costs[register].loads += weight;
         }
     }
@@ -165,7 +164,7 @@ pub fn reload_candidates(
             && function
                 .sources(instruction)
                 .iter()
-                .any(|source| read_register(source) == Some(register))
+                .any(|source| source.read_register() == Some(register))
     };
     let is_defined_in = |block: Block| {
         let mut definitions = function.definitions(register);
@@ -246,7 +245,7 @@ mod tests {
                     .sum();
                 let mut users: Vec<Instruction> = function
                     .uses(register)
-                    .filter(|&(user, number)| read_register(function.source(user, number)).is_some())
+                    .filter(|&(user, number)| function.source(user, number).read_register().is_some())
                     .map(|(user, _)| user)
                     .filter(|&user| is_counted(user))
                     .collect();

@@ -1,13 +1,8 @@
 //! Walks a block backward with the registers that are live after each instruction.
 
-use crate::{Function, Instruction, Liveness, Operand, Operation};
+use crate::{Function, Instruction, Liveness, Operation};
 use oriel_engine::bitvector::{EntityBitSet, ScratchSet};
 use oriel_engine::entity::{Block, Register};
-
-/// Returns the register that an operand reads, or none if its value does not matter.
-pub(super) fn read_register(operand: Operand) -> Option<Register> {
-    operand.as_register().filter(|_| !operand.is_undefined())
-}
 
 /// Walks blocks backward. Keeps its set from block to block.
 pub struct BlockWalk<'a> {
@@ -47,7 +42,7 @@ impl<'a> BlockWalk<'a> {
                 self.live.remove(register);
             }
             for source in self.function.sources(instruction) {
-                if let Some(register) = read_register(source) {
+                if let Some(register) = source.read_register() {
                     self.live.insert(register);
                 }
             }

@@ -190,7 +190,7 @@ impl BranchConditions {
         if let Some((operation, operands)) = implied {
             for operand in operands {
                 let value = (value != (operation == Operation::Not)) != operand.is_complemented();
-                if let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) {
+                if let Some(register) = operand.read_register() {
                     self.record(function, flow, register, value, (from, to), depth);
                 }
             }
@@ -235,7 +235,7 @@ impl BranchConditions {
         operand: Operand,
         point: FlowPoint,
     ) -> Option<bool> {
-        let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+        let register = operand.read_register()?;
         let value = self.value(function, flow, register, point)?;
         Some(value != operand.is_complemented())
     }
@@ -259,7 +259,7 @@ impl BranchConditions {
         let depth = depth.checked_sub(1)?;
         let (operation, operands) = parts(function, predicate)?;
         let known = operands.map(|operand| {
-            let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+            let register = operand.read_register()?;
             let value = self.value_to_depth(function, flow, register, point, depth)?;
             Some(value != operand.is_complemented())
         });

@@ -30,7 +30,7 @@ pub(super) fn simplify(
     predicate: Operand,
     block: Block,
 ) -> Option<bool> {
-    let register = predicate.as_register().filter(|_| !predicate.is_undefined())?;
+    let register = predicate.read_register()?;
     let forward = scan_forward(function, flow, branch_conditions, register, block);
     let found = match forward {
         Scan { hit: Some(_), .. } => forward,

@@ -90,7 +90,7 @@ impl<'a> PeakFinder<'a> {
                 }
             }
             for source in function.sources(instruction) {
-                if let Some(register) = source.as_register().filter(|_| !source.is_undefined())
+                if let Some(register) = source.read_register()
                     && self.live.insert(register)
                 {
                     units += weights.get(register);

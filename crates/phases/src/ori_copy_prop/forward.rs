@@ -403,6 +403,6 @@ fn arms(function: &Function, select: Instruction) -> Option<[Operand; 2]> {
 /// Returns the predicate of a select, and whether the select uses its complement.
 fn condition(function: &Function, select: Instruction) -> Option<(Register, bool)> {
     let operand = function.source(select, 2);
-    let register = operand.as_register().filter(|_| !operand.is_undefined())?;
+    let register = operand.read_register()?;
     Some((register, operand.is_complemented()))
 }

@@ -254,7 +254,7 @@ impl<'a> Round<'a> {
     fn survey_uses(&mut self, function: &Function, policy: &Policy, user: Instruction, state: &State) {
         let sources = function.sources(user);
         for (number, operand) in sources.iter().enumerate() {
-            let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
+            let Some(register) = operand.read_register() else {
                 continue;
             };
             for &copy in self.copies.of(register) {
@@ -365,7 +365,7 @@ impl<'a> Round<'a> {
 
     fn replace_use(&self, function: &mut Function, user: Instruction, number: usize, state: &State) -> bool {
         let operand = function.source(user, number);
-        let Some(register) = operand.as_register().filter(|_| !operand.is_undefined()) else {
+        let Some(register) = operand.read_register() else {
             return false;
         };
         let reaches = |copy: &&CopyId| self.chosen.contains(**copy) && state.reaches.contains(**copy);

@@ -79,15 +79,12 @@ impl Scale {
     ) -> bool {
         // Up to the target the results of removed instructions were live, each from where its own
         // sources end.
-        let mut narrowest = u32::MAX;
-        for &instruction in gone {
-            if planned.change_of(instruction).is_none() {
-                let results = function.result_registers(instruction);
-                narrowest = results
-                    .map(|register| units_of(function, register))
-                    .fold(narrowest, u32::min);
-            }
-        }
+        let narrowest = gone
+            .iter()
+            .filter(|&&instruction| planned.change_of(instruction).is_none())
+            .flat_map(|&instruction| function.result_registers(instruction))
+            .map(|register| units_of(function, register))
+            .min();
         let mut longer: SmallVec<[(Register, Instruction); 4]> = SmallVec::new();
         for change in &planned.changes {
             for register in change.new_reads(function) {
@@ -99,7 +96,7 @@ impl Scale {
                 }
             }
         }
-        let is_free = |units: u32| narrowest != u32::MAX && units <= narrowest;
+        let is_free = |units: u32| narrowest.is_some_and(|narrowest| units <= narrowest);
         let is_one_target = planned.changes.len() == 1;
         let units: u32 = longer
             .iter()

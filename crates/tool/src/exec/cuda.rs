@@ -20,7 +20,7 @@ const EXIT_NO_DRIVER: u8 = 77;
 /// The two compared sides.
 const SIDES: [&str; 2] = ["before", "after"];
 
-/// The name of a side in reports.
+/// A line of the output: a run of one side.
 #[derive(Serialize)]
 struct Report<'a> {
     side: &'static str,
