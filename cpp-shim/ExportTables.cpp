@@ -131,7 +131,7 @@ void SnapshotTables::exportFunction(const MachineFunction &MF,
   OrielFunction &Record = Snapshot.function;
   Record = {};
   Record.abi_version = ORIEL_ABI_VERSION;
-  Record.name = addString(MF.getName());
+  Record.name = addString(functionName(MF));
   Record.stage = Stage;
   if (Properties.hasIsSSA())
     Record.flags |= ORIEL_FUNCTION_SSA;

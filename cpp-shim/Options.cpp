@@ -43,7 +43,18 @@ public:
 };
 
 template <typename Parser>
-using LibraryOption = cl::list<std::string, bool, Parser>;
+class LibraryOption : public cl::list<std::string, bool, Parser> {
+public:
+  using cl::list<std::string, bool, Parser>::list;
+
+private:
+  /// Called when the host forgets its command line, and before LLVM knows the
+  /// name.
+  void setDefault() override {
+    cl::list<std::string, bool, Parser>::clear();
+    oriel_option_reset(toText(this->ArgStr));
+  }
+};
 
 /// Registers the table's options while the library is loaded.
 class LibraryOptions {

@@ -10,13 +10,17 @@
 #include "Export.h"
 #include "Support.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineStableHash.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Pass.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 using namespace oriel;
@@ -25,15 +29,49 @@ using namespace oriel;
 /// without a lock. A host's phase may compile, and time phases in it.
 static std::recursive_mutex TimerMutex;
 
+/// Returns LLVM's hash of \p MI without the number of a call, which LLVM counts
+/// through all functions that one target machine compiles.
+static stable_hash hashOf(const MachineInstr &MI) {
+  StringRef Name =
+      MI.getMF()->getSubtarget().getInstrInfo()->getName(MI.getOpcode());
+  if (Name.starts_with("Callseq_"))
+    return MI.getOpcode();
+  if (Name == "CALL_PROTOTYPE") {
+    // `prototype_N : .callprototype …`
+    StringRef Text = MI.getOperand(0).getSymbolName();
+    return stable_hash_combine(MI.getOpcode(), xxh3_64bits(Text.split(' ').second));
+  }
+  if (Name == "CALL" || Name == "CALL_conv") {
+    // Called by address; the last operand is the number of the prototype.
+    SmallVector<stable_hash> Parts = {MI.getOpcode()};
+    for (const MachineOperand &MO : drop_end(MI.explicit_operands()))
+      Parts.push_back(stableHashValue(MO));
+    return stable_hash_combine(Parts);
+  }
+  return stableHashValue(MI);
+}
+
+/// Returns the hash of \p MF, which is LLVM's if nothing is called.
+static stable_hash hashOf(const MachineFunction &MF) {
+  SmallVector<stable_hash> OfBlocks;
+  for (const MachineBasicBlock &MBB : MF) {
+    SmallVector<stable_hash> Parts;
+    for (const MachineInstr &MI : MBB)
+      Parts.push_back(hashOf(MI));
+    OfBlocks.push_back(stable_hash_combine(Parts));
+  }
+  return stable_hash_combine(OfBlocks);
+}
+
 PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     : MF(MF) {
   Callbacks.context = this;
   Callbacks.stages = &Stages;
   Callbacks.machine_function = &MF;
-  Callbacks.function = toText(MF.getName());
+  Callbacks.function = toText(functionName(MF));
   Callbacks.function_number = MF.getFunctionNumber();
   Callbacks.function_hash = [](void *Self) -> uint64_t {
-    return stableHashValue(static_cast<PhaseHost *>(Self)->MF);
+    return hashOf(static_cast<PhaseHost *>(Self)->MF);
   };
   Callbacks.may_exchange_registers = [](void *Self) -> uint32_t {
     return mayExchangeRegisters(

@@ -10,7 +10,9 @@
 
 #include "oriel_ffi.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/GlobalValue.h"
 #include "llvm/IR/LLVMContext.h"
 #include <ctime>
 #include <string>
@@ -28,6 +30,11 @@ inline OrielText toText(llvm::StringRef Text) {
 /// Returns the name of \p Stage for messages.
 inline llvm::StringRef stageName(OrielStage Stage) {
   return Stage == ORIEL_STAGE_SSA ? "ssa" : "late";
+}
+
+/// Returns the name of \p MF as in PTX; empty if LLVM's printer makes it up.
+inline llvm::StringRef functionName(const llvm::MachineFunction &MF) {
+  return llvm::GlobalValue::dropLLVMManglingEscape(MF.getName());
 }
 
 /// True if the text of inline assembly has variants, \c $(one$|other$). LLVM

@@ -51,6 +51,10 @@ OrielOptionInfo oriel_option_info(size_t index);
 /// to \p error if the value is not allowed.
 int oriel_option_set(OrielText name, OrielText value, OrielSink error);
 
+/// Forgets what oriel_option_set has been given for an option, unless it has
+/// been used.
+void oriel_option_reset(OrielText name);
+
 /// The settings that the shim needs.
 typedef struct OrielSettings {
   OrielMode mode;

@@ -21,7 +21,8 @@
 |* set to null. No function unwinds, and Oriel ends no process. LLVM does, in
 |* oriel_compile, where it has no error to return: for an intrinsic that the GPU
 |* does not have it says "Cannot select". Compile such code in a process of its
-|* own.
+|* own: if a host recovers from such an end (CrashRecoveryContext), the thread's
+|* later compilations still have that one's options.
 |*
 |* Ownership. What a function named ..._create, ..._load, ..._compute or
 |* oriel_compile gives out belongs to the caller until the ..._dispose of its
@@ -186,8 +187,8 @@ OrielStatus oriel_function_export(void *machine_function,
 OrielStatus oriel_function_save(const OrielMachineFunction *function,
                                 const char *path, char **message);
 
-/** The name that the function has in LLVM's module. It lives as long as the
-    function. */
+/** The name that the function has in LLVM's module, without the \1 that keeps
+    LLVM from changing it. It lives as long as the function. */
 const char *oriel_function_name(const OrielMachineFunction *function);
 
 /** Where code generation had come to: "ssa" or "late". The text lives as long

@@ -36,6 +36,13 @@
 ; CHANGED: tuned: the code is no longer what {{.*}}.tuned was made for; run oriel tune again
 ; CHANGED-NOT: {{nounroll|maxnreg}}
 
+; LLVM numbers calls through all functions; the numbers are not part of the hash.
+; RUN: sed -n 's/.*"function":"calls".*"stage":"ssa","hash":"\([0-9a-f]*\)".*/{"sm":80,"hash":"\1","function":"calls","flags":"-oriel-maxnreg=24"}/p' %t.report > %t.calls
+; RUN: %llc -oriel-tuned=%t.calls %s -o - | grep -c maxnreg | FileCheck %s --check-prefix=ONE
+; RUN: sed '/^define.*@first/,/^}/d' %s > %t.others.ll
+; RUN: %llc -oriel-tuned=%t.calls %t.others.ll -o - | grep -c maxnreg | FileCheck %s --check-prefix=ONE
+; ONE: 1
+
 ; Analysis changes nothing, whatever the file says. Empty lines say nothing.
 ; RUN: echo >> %t.tuned
 ; RUN: %llc -oriel=analyze -oriel-tuned=%t.tuned -pass-remarks=oriel %s -o - 2>&1 | FileCheck %s --check-prefix=ANALYZED
@@ -56,6 +63,18 @@ target triple = "nvptx64-nvidia-cuda"
 %pair = type { i32, i32 }
 
 declare i32 @use(ptr byval(%pair) align 4)
+
+define void @first(ptr %callee) {
+  call void %callee(i32 1)
+  ret void
+}
+
+define ptx_kernel void @calls(ptr %callee) {
+  call void %callee(i32 1)
+  %result = call i32 %callee(i32 2)
+  store i32 %result, ptr %callee
+  ret void
+}
 
 define ptx_kernel void @plain(ptr addrspace(1) %p, i32 %a, i32 %b) {
   %product = mul i32 %a, 4096

@@ -42,6 +42,11 @@
 
 ; RUN: not %llc -oriel-report=/nonexistent/report %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 ; UNWRITABLE: error: oriel: the report /nonexistent/report cannot be written:
+; UNWRITABLE-NOT: {{^}}error
+
+; RUN: %python -c "import subprocess, sys; sys.exit(subprocess.call([a.encode().replace(b'NAME', b'\xff') for a in sys.argv[1:]]))" \
+; RUN:   not %llc -oriel-report=%t.NAME %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=BYTES
+; BYTES: -oriel-report option: the value is not UTF-8
 
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr addrspace(1) %p, i32 %a) {

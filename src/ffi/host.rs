@@ -41,6 +41,11 @@ impl OrielHost {
         unsafe { &*self.stages }
     }
 
+    /// True if the problem was not reported for another function of the pipeline.
+    pub(super) fn is_new(&self, problem: &str) -> bool {
+        self.stages().is_new(problem)
+    }
+
     /// Keeps what the late stage of the function needs to know.
     pub(super) fn leave_to_late_stage(&self, at_ssa: AtSsa) {
         let address = self.machine_function.addr();

@@ -41,14 +41,26 @@ extern "C" fn oriel_option_info(index: usize) -> OrielOptionInfo {
 #[unsafe(no_mangle)]
 extern "C" fn oriel_option_set(name: OrielText, value: OrielText, error: OrielSink) -> i32 {
     // SAFETY: the shim's texts live for the call.
-    let (name, value) = unsafe { (name.as_str(), value.as_str()) };
-    match guarded(|| options::set_on_command_line(&name, &value).map_err(String::from)) {
+    let (name, value) = unsafe { (name.as_str(), value.as_bytes()) };
+    let set = || {
+        let value = str::from_utf8(value).map_err(|_| "the value is not UTF-8".to_owned())?;
+        options::set_on_command_line(&name, value).map_err(String::from)
+    };
+    match guarded(set) {
         Ok(Ok(())) => 1,
         Ok(Err(problem)) | Err(problem) => {
             error.send(&problem);
             0
         }
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_option_reset(name: OrielText) {
+    // SAFETY: the shim's text lives for the call.
+    let name = unsafe { name.as_str() };
+    // Nothing is left to report it to.
+    _ = guarded(|| options::reset_on_command_line(&name));
 }
 
 #[unsafe(no_mangle)]

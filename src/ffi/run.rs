@@ -374,6 +374,7 @@ extern "C" fn oriel_run_end(
     if let Some(at_ssa) = run.for_late_stage {
         host.leave_to_late_stage(at_ssa);
     }
+    problems.retain(|problem| host.is_new(problem));
     if !problems.is_empty() {
         problem.send(&problems.join("; "));
     }

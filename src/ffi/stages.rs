@@ -4,7 +4,7 @@ use crate::options::Options;
 use crate::phases::StageEffects;
 use crate::report::takes_min_blocks;
 use crate::snapshot::Snapshot;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the run at stage `ssa` leaves to the late stage of the same function.
@@ -54,11 +54,22 @@ impl AtSsa {
 /// address, with their numbers in the module. LLVM may run many functions through the first stage before one
 /// reaches the second.
 #[derive(Default)]
-pub struct OrielStages(Mutex<HashMap<usize, (u32, AtSsa)>>);
+pub struct OrielStages {
+    functions: Mutex<HashMap<usize, (u32, AtSsa)>>,
+    /// Why files could not be written, as far as it was reported.
+    reported: Mutex<HashSet<String>>,
+}
 
 impl OrielStages {
     fn functions(&self) -> MutexGuard<'_, HashMap<usize, (u32, AtSsa)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True the first time for each problem: a file that cannot be written would be reported for every
+    /// function.
+    pub(super) fn is_new(&self, problem: &str) -> bool {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        reported.insert(problem.to_owned())
     }
 
     /// Keeps what the late stage of a function needs to know.

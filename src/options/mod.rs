@@ -11,8 +11,8 @@ mod table;
 mod tuned;
 
 pub use process::{
-    SetError, check_environment, options_in_force, process_options, set_all_on_command_line, set_base,
-    set_on_command_line, with_options,
+    SetError, check_environment, options_in_force, process_options, reset_on_command_line,
+    set_all_on_command_line, set_base, set_on_command_line, with_options,
 };
 pub use table::{Apply, ExtensionError, OptionSpec, TABLE, extend_table, specs};
 pub use tuned::{FunctionHash, TunedFunction, TunedFunctions};

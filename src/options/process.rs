@@ -132,6 +132,15 @@ pub fn set_on_command_line(name: &str, value: &str) -> Result<(), SetError> {
     given.add(vec![(name.to_owned(), value.to_owned())], fixed_knobs().as_ref())
 }
 
+/// Forgets what was recorded of an option of the host's command line. Once the process's options are
+/// fixed, they stay.
+pub fn reset_on_command_line(name: &str) {
+    let mut given = given();
+    if PROCESS.get().is_none() {
+        given.command_line.retain(|(known, _)| known != name);
+    }
+}
+
 /// Records options written as in [`super::ENVIRONMENT`] as if they were on the host's command line.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use oriel_engine::snapshot::abi::{RegisterFlags, RegisterRecord};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -163,7 +163,10 @@ pub fn medians(samples: &[Sample]) -> Sample {
 }
 
 /// Prints the medians of `samples` to standard output as one JSON object.
-pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) {
+///
+/// # Errors
+/// If it cannot be written.
+pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) -> io::Result<()> {
     let clock_ns = clock_ns();
     let samples: Vec<Sample> = samples
         .iter()
@@ -189,26 +192,29 @@ pub fn report(snapshot: &Snapshot<'_>, samples: &[Sample]) {
         oriel_whole_export_ns: median.whole_export_ns,
         cold_llvm_ns: llvm_ns(&cold),
         cold_oriel_ns: oriel_ns(&cold) + cold.export_ns,
-    });
+    })?;
     let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
     let timed = (instructions, median, cold);
     reported.entry(stage).or_default().push(timed);
+    Ok(())
 }
 
-fn print(line: &impl Serialize) {
-    let mut out = std::io::stdout().lock();
-    if let Ok(text) = serde_json::to_string(line) {
-        // Nobody is left to notify if standard output is closed.
-        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
-    }
+fn print(line: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(line)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
 }
 
 /// Prints totals and ratios of each stage, if anything was reported.
-pub fn report_totals() {
+///
+/// # Errors
+/// If they cannot be written.
+pub fn report_totals() -> io::Result<()> {
     let reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    for (&stage, functions) in reported.iter() {
-        print(&totals(stage, functions));
-    }
+    reported
+        .iter()
+        .try_for_each(|(&stage, functions)| print(&totals(stage, functions)))
 }
 
 fn totals(stage: &'static str, functions: &[Timed]) -> Totals {

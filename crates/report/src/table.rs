@@ -122,9 +122,11 @@ fn write_aligned(rows: &[Vec<String>], out: &mut impl Write) -> fmt::Result {
     for (number, row) in rows.iter().enumerate() {
         let mut line = String::new();
         for (cell, &(width, right)) in row.iter().zip(&layout) {
+            // Rust's formatting takes no width above 65,535, and names may be longer.
+            let padding = " ".repeat(width - cell.chars().count());
             match right {
-                true => write!(line, "{cell:>width$}  ")?,
-                false => write!(line, "{cell:<width$}  ")?,
+                true => write!(line, "{padding}{cell}  ")?,
+                false => write!(line, "{cell}{padding}  ")?,
             }
         }
         writeln!(out, "{}", line.trim_end())?;

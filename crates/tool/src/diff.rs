@@ -75,11 +75,11 @@ impl ToleranceArguments {
     pub fn judge(&self, before: &[Row], after: &[Row]) -> Result<(), Failure> {
         let changes = diff::compare(before, after, self.tolerance());
         for change in &changes {
-            println!("{change}");
+            say_line!("{change}");
         }
         let new = diff::new_warnings(before, after);
         for (row, warning) in &new {
-            println!("new warning: {} (sm_{}): {warning}", row.function(), row.sm());
+            say_line!("new warning: {} (sm_{}): {warning}", row.function(), row.sm());
         }
         if let Some(path) = &self.sarif {
             let root = self.source_root.clone().map_or_else(std::env::current_dir, Ok);

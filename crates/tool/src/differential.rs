@@ -158,7 +158,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
     let kinds = match arguments.mutate.as_deref() {
         Some("list") => {
             for kind in EditKind::ALL {
-                println!("{:18} {}", kind.name(), kind.description());
+                say_line!("{:18} {}", kind.name(), kind.description());
             }
             return Ok(());
         }
@@ -281,12 +281,12 @@ fn check_work(
         found.through_machine_code += machine_code.comparisons;
         for problem in &machine_code.problems {
             *found.problems.entry(FailureKind::MachineCode).or_default() += 1;
-            println!("FAIL {problem}");
+            say_line!("FAIL {problem}");
         }
         if !machine_code.problems.is_empty() {
             let copy = save_module(&arguments.save, file)
                 .map_err(|error| format!("{}: {error}", arguments.save.display()))?;
-            println!("  the module is in {}", copy.display());
+            say_line!("  the module is in {}", copy.display());
         }
     }
     Ok(())
@@ -310,7 +310,7 @@ fn report_problem(
     all: &Mutex<Summary>,
 ) -> Result<(), String> {
     let name = format!("{} {}", tested.name, tested.stage().name());
-    println!("FAIL {name} after {sequence}: {problem}");
+    say_line!("FAIL {name} after {sequence}: {problem}");
     let number = {
         let mut summary = all.lock().expect("no thread panics while it counts");
         summary.saved += 1;
@@ -335,7 +335,7 @@ fn report_problem(
         .join(number.to_string());
     case.save(&folder)
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    println!("  {} after {fewer} alone, in {}", small_problem, folder.display());
+    say_line!("  {} after {fewer} alone, in {}", small_problem, folder.display());
     Ok(())
 }
 
@@ -361,7 +361,7 @@ fn mutate_work(
             let (counts, wrong_proof) = mutation_check(trial, kind, work.seed);
             *found.mutations.entry(kind.name()).or_default() += counts;
             if let Some(WrongProof { sequence, failure }) = wrong_proof {
-                println!("the validator accepts a wrong edit:");
+                say_line!("the validator accepts a wrong edit:");
                 report_problem(arguments, work, tested, &sequence, &failure, all)?;
             }
         }
@@ -392,10 +392,10 @@ impl Summary {
     /// Prints the counts. Fails if there were problems.
     fn print_and_judge(&self) -> Result<(), String> {
         for (phase, (ran, changed)) in &self.phases {
-            println!("{phase}: changed {changed} of {ran}");
+            say_line!("{phase}: changed {changed} of {ran}");
         }
         let problems: usize = self.problems.values().sum();
-        println!(
+        say_line!(
             "{} kernels, {} tested modules, {} lists of phases, {} comparisons in the interpreter, {} through machine code, \
              {} inputs without a result, {problems} problems",
             self.kernels,
@@ -419,7 +419,7 @@ impl Summary {
     /// Prints the counts of wrong edits. Fails if the validator proved one that a run detects, or if
     /// none of some kind was detected.
     fn print_and_judge_mutations(&self, kinds: &[EditKind]) -> Result<(), String> {
-        println!(
+        say_line!(
             "{:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
             "wrong edit",
             "injected",
@@ -449,7 +449,7 @@ impl Summary {
         if wrong > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a share")]
             let share = |part: usize| 100.0 * part as f64 / wrong as f64;
-            println!(
+            say_line!(
                 "of {wrong} that are not equivalent, the validator rejects {:.2} %, the interpreter detects {:.2} %",
                 share(total.doubted + total.doubted_only),
                 share(detected)
@@ -472,7 +472,7 @@ impl Summary {
 }
 
 fn print_counts(name: &str, counts: &MutationCounts) {
-    println!(
+    say_line!(
         "{name:19} {:>8} {:>11} {:>9} {:>6} {:>14} {:>10} {:>11} {:>9} {:>7}",
         counts.injected,
         counts.detected(),

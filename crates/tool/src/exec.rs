@@ -329,7 +329,7 @@ fn count_distinct(texts: &[String]) -> Vec<(String, usize)> {
 
 fn print_json(report: &impl Serialize) -> Result<(), String> {
     let line = serde_json::to_string(report).map_err(|error| error.to_string())?;
-    println!("{line}");
+    say_line!("{line}");
     Ok(())
 }
 
@@ -342,8 +342,8 @@ fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
         .kernel
         .map_or_else(String::new, |kernel| format!(" {kernel}"));
     match (&report.fault, &report.hash) {
-        (Some(fault), _) => println!("{}{kernel}: {fault}", report.stage),
-        (None, hash) => println!(
+        (Some(fault), _) => say_line!("{}{kernel}: {fault}", report.stage),
+        (None, hash) => say_line!(
             "{}{kernel}: hash {}, {} thread-instructions in {:.1} ms, {:.1} million a second",
             report.stage,
             hash.as_deref().unwrap_or_default(),
@@ -353,7 +353,7 @@ fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
         ),
     }
     for (text, count) in &report.unsupported {
-        println!("  not modelled, {count} times: {text}");
+        say_line!("  not modelled, {count} times: {text}");
     }
     Ok(())
 }
@@ -469,7 +469,7 @@ fn compare_with_host(
     let outcome = module.run_interpreted(description, interpreted, &mut memory);
     outcome.map_err(|error| error.to_string())?;
     if !arguments.json {
-        println!("host: {:.1} ms", milliseconds(start.elapsed()));
+        say_line!("host: {:.1} ms", milliseconds(start.elapsed()));
     }
     let expected = memory.into_contents();
     for (name, result) in results {

@@ -1,5 +1,8 @@
 //! The command line tool, `oriel`, as a library: the package for Python calls its parts.
 
+#[macro_use]
+mod say;
+
 mod cfg;
 #[cfg(feature = "llvm")]
 pub mod compile;

@@ -77,7 +77,7 @@ pub fn run_bench(arguments: &BenchArguments) -> Result<(), String> {
         arguments.files.iter().partition(|path| is_ir(path));
     for path in snapshots {
         let owned = snapshot::load(path)?;
-        time_alone(&owned.view(), arguments.repetitions);
+        time_alone(&owned.view(), arguments.repetitions).map_err(|error| error.to_string())?;
     }
     if !modules.is_empty() {
         time_with_llvm(&modules, arguments)?;
@@ -85,12 +85,12 @@ pub fn run_bench(arguments: &BenchArguments) -> Result<(), String> {
     Ok(())
 }
 
-fn time_alone(snapshot: &Snapshot<'_>, repetitions: u32) {
+fn time_alone(snapshot: &Snapshot<'_>, repetitions: u32) -> std::io::Result<()> {
     let mut samples = vec![Sample::default(); repetitions as usize];
     for sample in &mut samples {
         bench::measure(snapshot, sample);
     }
-    bench::report(snapshot, &samples);
+    bench::report(snapshot, &samples)
 }
 
 #[cfg(feature = "llvm")]

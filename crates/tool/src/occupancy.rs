@@ -66,18 +66,22 @@ pub fn run(arguments: &OccupancyArguments) -> Result<(), String> {
             "registers_for_more_warps": more.map(|step| step.registers_per_thread),
             "registers_for_fewer_warps": fewer.map(|step| step.registers_per_thread),
         });
-        println!("{line}");
+        say_line!("{line}");
         return Ok(());
     }
-    println!(
+    say_line!(
         "{} blocks, {} of {} warps, limited by {}",
-        occupancy.blocks_per_sm, occupancy.warps_per_sm, limits.warps, occupancy.limiter
+        occupancy.blocks_per_sm,
+        occupancy.warps_per_sm,
+        limits.warps,
+        occupancy.limiter
     );
     for (step, what) in [(more, "down to"), (fewer, "up to")] {
         if let Some(step) = step {
-            println!(
+            say_line!(
                 "{what} {} registers: {} warps",
-                step.registers_per_thread, step.warps_per_sm
+                step.registers_per_thread,
+                step.warps_per_sm
             );
         }
     }

@@ -66,7 +66,7 @@ fn validate_files(arguments: &ValidateArguments) -> Result<(), Failure> {
             }
         }
         std::panic::set_hook(hook);
-        println!(
+        say_line!(
             "{}: {} damaged copies: {refused} refused, {proved} proved, {doubted} not",
             arguments.after.display(),
             arguments.damage
@@ -79,7 +79,7 @@ fn validate_files(arguments: &ValidateArguments) -> Result<(), Failure> {
 fn say(name: &str, answer: Result<(), String>) -> Result<(), Failure> {
     match answer {
         Ok(()) => {
-            println!("{name}: proved");
+            say_line!("{name}: proved");
             Ok(())
         }
         Err(doubt) => Err(format!("{name}: not proved: {doubt}").into()),

@@ -95,6 +95,7 @@ extern "C" fn oriel_bench_report(snapshot: &OrielSnapshot, samples: *const Sampl
     // SAFETY: the exporter fills every array for its count, and there are as many samples as
     // stated.
     let (view, samples) = unsafe { (snapshot.view(), slice(samples, count)) };
+    // Whoever reads the lines sees that they end.
     let _ = guarded(|| bench::report(&view, samples));
 }
 

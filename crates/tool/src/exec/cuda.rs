@@ -218,7 +218,7 @@ fn print_times(arguments: &ExecArguments, times: &KernelTimes) -> Result<(), Str
         return print_json(&report);
     }
     let show = |[low, median, high]: [f64; 3]| format!("{median:.2} us ({low:.2} to {high:.2})");
-    println!(
+    say_line!(
         "{}: {} before, {} after, {:+.1} %",
         times.kernel,
         show(report.before_us),
@@ -250,18 +250,22 @@ fn print_side(
     if arguments.json {
         return print_json(&report);
     }
-    print!("{side} on {device_name} ({}): ", report.compute_capability);
+    say!("{side} on {device_name} ({}): ", report.compute_capability);
     match (&report.result, &report.fault) {
-        (Some(result), _) => println!(
+        (Some(result), _) => say_line!(
             "hash {}, compiled in {:.1} ms, run in {:.1} ms",
-            result.hash, result.load_ms, result.run_ms
+            result.hash,
+            result.load_ms,
+            result.run_ms
         ),
-        (None, fault) => println!("{}", fault.as_deref().unwrap_or_default()),
+        (None, fault) => say_line!("{}", fault.as_deref().unwrap_or_default()),
     }
     for kernel in report.result.iter().flat_map(|result| &result.kernels) {
-        println!(
+        say_line!(
             "  {}: {} registers, {} bytes of local memory",
-            kernel.kernel, kernel.registers, kernel.local_bytes
+            kernel.kernel,
+            kernel.registers,
+            kernel.local_bytes
         );
     }
     Ok(())
@@ -290,10 +294,10 @@ fn print_comparison(arguments: &ExecArguments, buffer: &str, agreement: &Agreeme
     }
     match (agreement, difference) {
         (Agreement::Allowed, _) => {
-            println!("{buffer}: equal as the description compares it, not byte for byte")
+            say_line!("{buffer}: equal as the description compares it, not byte for byte")
         }
-        (_, None) => println!("{buffer}: {word}"),
-        (_, Some(difference)) => println!("{buffer}: {word}: {difference}"),
+        (_, None) => say_line!("{buffer}: {word}"),
+        (_, Some(difference)) => say_line!("{buffer}: {word}: {difference}"),
     }
     Ok(())
 }

@@ -191,10 +191,11 @@ impl Outcome {
         let widest = self
             .functions
             .iter()
-            .map(|it| it.function.len())
+            .map(|it| it.function.chars().count())
             .max()
             .unwrap_or(0)
-            .max(8);
+            // The widest column that Rust's formatting takes; longer names stand out.
+            .clamp(8, u16::MAX.into());
         let is_timed = self.functions.iter().any(|it| it.before.time_ns.is_some());
         _ = write!(
             text,
