@@ -28,6 +28,9 @@
 //! is no longer live into or out of some block that is nearly as full as the fullest one; and only
 //! where it would not be live anyway.
 //!
+//! Nothing is recomputed in a function whose stack objects outweigh its peak while it calls others:
+//! ptxas inlines these and keeps the objects in registers, of which the peak says nothing then.
+//!
 //! Each using block gets one copy before its first use. If all of this lowers the function's peak by
 //! too little, the phase takes it back.
 //!
@@ -54,7 +57,9 @@ use full_blocks::FullBlocks;
 use live_blocks::LiveBlocks;
 use oriel_engine::entity::{EntityRef, Register, SecondaryMap};
 use oriel_ori::analysis::BlockWeights;
-use oriel_ori::{ControlFlow, Function, Instruction, InstructionBuilder, Position, Trial, peaks_of_blocks};
+use oriel_ori::{
+    ControlFlow, Function, Instruction, InstructionBuilder, Operation, Position, Trial, peaks_of_blocks,
+};
 use places::{Place, PlaceSearch};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -76,9 +81,20 @@ const MOST_ADDED_PERCENT: f64 = 20.0;
 /// ptxas needed more registers nearly as often as fewer.
 const LEAST_GAIN_PERCENT: u32 = 12;
 
+/// The bytes of a unit of pressure.
+const REGISTER_BYTES: u64 = 4;
+
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     recompute(function, context, LEAST_GAIN_PERCENT)
+}
+
+/// Returns the size of the stack objects of a function that calls others, whose addresses these may have.
+fn stack_of_callees(function: &Function) -> Option<u64> {
+    let sizes = function.stack_objects().filter(|(_, object)| !object.is_removed);
+    let bytes = sizes.map(|(_, object)| object.size).sum();
+    let mut operations = function.all_instructions().map(|it| function.operation(it));
+    (bytes > 0 && operations.any(|operation| operation == Operation::Call)).then_some(bytes)
 }
 
 /// Recomputes values, and takes everything back if the peak does not fall by `least_percent`.
@@ -89,6 +105,15 @@ fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_perc
     let peaks = peaks_of_blocks(function, &liveness, |register| units.get(register));
     let peak = peaks.iter().map(|&(_, peak)| peak).max().unwrap_or(0);
     if peak < least {
+        return PhaseResult::Unchanged;
+    }
+    if let Some(bytes) = stack_of_callees(function).filter(|&bytes| bytes / REGISTER_BYTES > peak.into()) {
+        context.remark(RemarkKind::Missed, "Stack", function, None, || {
+            format!(
+                "no value is recomputed: {bytes} bytes of stack objects, which ptxas may keep in registers once it \
+                 has inlined calls, outweigh the peak of {peak} units"
+            )
+        });
         return PhaseResult::Unchanged;
     }
     let full = FullBlocks::new(function, &liveness, &peaks, (peak * FULL_PERCENT).div_ceil(100));

@@ -57,6 +57,20 @@ fn operations(function: &Function, block: usize) -> Vec<String> {
 const STORES: &str = "    ST.global.b32.b32 %2, [0]\n    ST.global.b32.b32 %1, [4]\n";
 
 #[test]
+fn stack_objects_that_callees_may_have_outweigh_the_peak() {
+    let first = "    %2:R64 = IMUL.WIDE.s64.s32 %1, 4\n    %3:R64 = IADD.b64 %2, 8\n";
+    let last = "    ST.global.b64.b64 %2, [0]\n    ST.global.b64.b64 %3, [8]\n";
+    let call = "    CALL.START 1, 0\n    CALL.uniform &callee, 1, 1\n    CALL.END 1, 2\n";
+    for (bytes, call, is_recomputed) in [(4000, "", true), (40, call, true), (4000, call, false)] {
+        let text = around_full_block(first, &format!("{call}{last}"), 60).to_string();
+        let stack = format!("ssa {{\n    stack frame(0) {bytes} bytes align 8\n");
+        let text = text.replacen("ssa {\n", &stack, 1);
+        let mut function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(run_with_budget(&mut function, 32), is_recomputed, "{function}");
+    }
+}
+
+#[test]
 fn a_sum_moves_behind_the_full_block() {
     let mut function = around_full_block("    %2:R32 = IADD.b32 %1, 16\n", STORES, 48);
     assert!(run_with_budget(&mut function, 255));
