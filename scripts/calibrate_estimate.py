@@ -51,7 +51,7 @@ CALL_REGISTERS, LIVE_WITHIN = 24, 2
 DEBUG_OFFSET, DEBUG_CALL_OFFSET, DEBUG_CALL_FACTOR = 6, 12, 2
 # Kernels of these have made-up types or constants, or come from test suites. At full weight, held-out errors on CUDA and Julia were larger
 # and those on the four as large.
-MADE_UP, WEIGHT_OF_MADE_UP = ("Triton", "numba", "OpenMP", "MLIR"), 0.5
+MADE_UP, WEIGHT_OF_MADE_UP = ("Triton", "numba", "OpenMP", "MLIR", "TVM", "Slang"), 0.5
 QUANTILES = np.arange(0.025, 1, 0.05)
 LIMIT = 255
 # Each of these counts is as usual as it occurs more often than similar ones do: by so much of the logarithm, and with so many measurements
