@@ -210,7 +210,7 @@ impl Conversion {
     ) -> Option<f64> {
         let candidates = self.candidates(function, context, objects, flow);
         if !candidates.is_empty() {
-            let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
+            let before = context.pressure_map(function);
             if let Some(promoted) =
                 self.promote_within_budget(function, context, objects, &before, flow, candidates)
             {
@@ -260,7 +260,7 @@ impl Conversion {
             after: 0.0,
         };
         let promotion = Promotion::plan(&expanded, &objects, object, pieces, &mut JoinPlacer::new(flow));
-        let before = PressureMap::new(function, Rc::clone(flow), context.liveness(function));
+        let before = context.pressure_map(function);
         let candidates = vec![(promotion, cost)];
         let promoted = self.promote_within_budget(&expanded, context, &objects, &before, flow, candidates)?;
         self.indexed += 1;

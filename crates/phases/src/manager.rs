@@ -10,6 +10,7 @@ use cpu_time::ThreadTime;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
 use oriel_engine::live::LiveIntervals;
+use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
 use std::rc::Rc;
 
@@ -207,6 +208,12 @@ impl PhaseContext<'_> {
     /// Returns the current liveness of the function.
     pub fn liveness(&mut self, function: &Function) -> Rc<Liveness> {
         self.manager.analyses.liveness(function, self.options)
+    }
+
+    /// Returns a map of the function's current pressure.
+    pub fn pressure_map(&mut self, function: &Function) -> PressureMap {
+        let flow = self.control_flow(function);
+        PressureMap::new(function, flow, self.liveness(function))
     }
 
     /// As [`PhaseContext::liveness`], but instructions may have no index.

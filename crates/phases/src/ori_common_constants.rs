@@ -28,7 +28,6 @@
 use super::copies::is_alike;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, Register};
-use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -48,7 +47,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if repeated.is_empty() {
         return PhaseResult::Unchanged;
     }
-    let mut map = PressureMap::new(function, flow, context.liveness(function));
+    let mut map = context.pressure_map(function);
     let mut commoned = 0;
     for (leader, other) in repeated {
         let extension = map.extension(function, leader.register, other.definition);

@@ -83,10 +83,9 @@ impl Replacement {
             return true;
         }
         let budget = context.options.register_budget;
-        let map = self.pressure.get_or_insert_with(|| {
-            let flow = context.control_flow(function);
-            PressureMap::new(function, flow, context.liveness(function))
-        });
+        let map = self
+            .pressure
+            .get_or_insert_with(|| context.pressure_map(function));
         let extensions: SmallVec<[_; 2]> = registers
             .map(|(register, replaced)| (replaced, map.extension(function, register, instruction)))
             .collect();

@@ -38,7 +38,6 @@ use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, OperationFlags, Position};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 /// An expression and its equals in the other targets.
 type Equals = SmallVec<[Instruction; 2]>;
@@ -109,7 +108,7 @@ impl Hoisting {
                 .iter()
                 .filter_map(|source| source.as_register())
                 .any(|source| staying.contains(source));
-            if stays || !self.has_room(function, context, &flow, block, targets, &equals) {
+            if stays || !self.has_room(function, context, block, targets, &equals) {
                 staying.extend(function.result_registers(equals[0]));
                 continue;
             }
@@ -143,14 +142,13 @@ impl Hoisting {
         &mut self,
         function: &Function,
         context: &mut PhaseContext<'_>,
-        flow: &Rc<ControlFlow>,
         block: Block,
         targets: &[Block],
         equals: &[Instruction],
     ) -> bool {
         let map = self
             .pressure
-            .get_or_insert_with(|| PressureMap::new(function, Rc::clone(flow), context.liveness(function)));
+            .get_or_insert_with(|| context.pressure_map(function));
         let blocks = || targets.iter().copied().chain([block]);
         let budget = context.options.register_budget;
         let results: SmallVec<[Register; 4]> = function.result_registers(equals[0]).collect();

@@ -81,7 +81,7 @@ impl Compiler<'_> {
     }
 
     /// Decodes an operation that computes results from registers alone.
-    pub(super) fn compile_computation(&mut self, operation: Operation) -> Result<(), Unsupported> {
+    fn compile_computation(&mut self, operation: Operation) -> Result<(), Unsupported> {
         let (data_type, source_type) = (
             self.function.data_type(self.current),
             self.function.source_type(self.current),
@@ -141,7 +141,7 @@ impl Compiler<'_> {
     }
 
     /// True if a conversion reads a narrow value from a register of 64 bits.
-    pub(super) fn reads_part_of_wide_register(&self, source_type: DataType) -> bool {
+    fn reads_part_of_wide_register(&self, source_type: DataType) -> bool {
         let source = self.function.sources(self.current).iter().next();
         let register = source.and_then(Operand::as_register);
         !is_wide(source_type.bits())
@@ -149,7 +149,7 @@ impl Compiler<'_> {
     }
 
     /// Minimum or maximum of three: of the first two, then with the third.
-    pub(super) fn compile_three_way(
+    fn compile_three_way(
         &mut self,
         handler: Handler,
         fields: Fields,
@@ -175,7 +175,7 @@ impl Compiler<'_> {
     }
 
     /// Returns the row of the carry, which belongs to the thread.
-    pub(super) fn carry_row(&mut self) -> u32 {
+    fn carry_row(&mut self) -> u32 {
         if let Some(row) = self.carry {
             return row;
         }
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         row
     }
 
-    pub(super) fn compile_move(&mut self, operation: Operation) -> Result<(), Unsupported> {
+    fn compile_move(&mut self, operation: Operation) -> Result<(), Unsupported> {
         let register = self.result_register(0)?;
         let bits = u32::from(self.function.register(register).bits);
         let sources = self.function.sources(self.current);
@@ -239,7 +239,7 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn compile_special(&mut self) -> Result<(), Unsupported> {
+    fn compile_special(&mut self) -> Result<(), Unsupported> {
         let source = self.function.source(self.current, 0);
         let register = match source.kind() {
             OperandKind::Special(special) => match self.function.special_data(special) {
@@ -261,7 +261,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn compile_space(&mut self, operation: Operation) -> Result<(), Unsupported> {
+    fn compile_space(&mut self, operation: Operation) -> Result<(), Unsupported> {
         let modifiers = self.function.modifiers(self.current);
         let data_type = self.function.data_type(self.current);
         if operation == Operation::Cvta && data_type.bits() != 64 {
@@ -288,7 +288,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn compile_packing(&mut self, operation: Operation) -> Result<(), Unsupported> {
+    fn compile_packing(&mut self, operation: Operation) -> Result<(), Unsupported> {
         let (data_type, source_type) = (
             self.function.data_type(self.current),
             self.function.source_type(self.current),
@@ -358,7 +358,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn compile_packed_comparison(&mut self) -> Result<(), Unsupported> {
+    fn compile_packed_comparison(&mut self) -> Result<(), Unsupported> {
         let modifiers = self.function.modifiers(self.current);
         let source_type = self.function.source_type(self.current);
         let sources = [

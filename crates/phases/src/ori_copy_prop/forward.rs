@@ -228,13 +228,7 @@ impl CopyPropagator {
         function: &Function,
         context: &mut PhaseContext<'_>,
     ) -> &'m mut PressureMap {
-        map.get_or_insert_with(|| {
-            PressureMap::new(
-                function,
-                context.control_flow(function),
-                context.liveness(function),
-            )
-        })
+        map.get_or_insert_with(|| context.pressure_map(function))
     }
 
     /// Returns the arm that a use of a select gets, if its predicate is known there.

@@ -183,10 +183,7 @@ impl<'a> Round<'a> {
         if !policy.forces_global && mentions.take(MENTION_LIMIT + 1).count() > MENTION_LIMIT {
             return Err(Refusal::Mentions);
         }
-        let map = self.map.get_or_insert_with(|| {
-            let flow = context.control_flow(function);
-            PressureMap::new(function, flow, context.liveness(function))
-        });
+        let map = self.map.get_or_insert_with(|| context.pressure_map(function));
         let extensions = extensions_before(function, self.flow, map, register, instruction);
         let has_room = |extension: &RangeExtension| extension.fits(policy.room());
         if !policy.forces_global && !extensions.iter().all(has_room) {

@@ -109,10 +109,9 @@ impl Scale {
         if longer.is_empty() || is_one_target && is_free(units) || is_one_register && is_free(first_unit) {
             return true;
         }
-        let map = self.pressure.get_or_insert_with(|| {
-            let flow = context.control_flow(function);
-            PressureMap::new(function, flow, context.liveness(function))
-        });
+        let map = self
+            .pressure
+            .get_or_insert_with(|| context.pressure_map(function));
         let extensions: SmallVec<[_; 4]> = longer
             .iter()
             .map(|&(register, target)| map.extension(function, register, target))

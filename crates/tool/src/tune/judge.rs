@@ -15,39 +15,40 @@ pub type Usages = BTreeMap<String, (u32, Usage)>;
 
 /// A judge.
 pub enum Judge {
-    /// ptxas, for a compute capability.
-    Ptxas {
-        /// The program.
-        program: Ptxas,
-        /// Its version.
-        version: String,
-        /// Such as 80 or 90a.
-        sm: String,
-        /// The most registers a thread.
-        limit: Option<u32>,
-        /// Its earlier results.
-        cache: Option<Cache>,
-        /// Number of cache hits.
-        hits: AtomicUsize,
-        /// Number of runs of ptxas.
-        runs: AtomicUsize,
-        /// The GPU that times its code.
-        timer: Option<Timer>,
-    },
+    /// ptxas.
+    Ptxas(PtxasJudge),
     /// The estimate.
     Estimate,
+}
+
+/// ptxas, for a compute capability.
+pub struct PtxasJudge {
+    /// The program.
+    pub program: Ptxas,
+    /// Its version.
+    pub version: String,
+    /// Such as 80 or 90a.
+    pub sm: String,
+    /// The most registers a thread.
+    pub limit: Option<u32>,
+    /// Its earlier results.
+    pub cache: Option<Cache>,
+    /// Number of cache hits.
+    pub hits: AtomicUsize,
+    /// Number of runs of ptxas.
+    pub runs: AtomicUsize,
+    /// The GPU that times its code.
+    pub timer: Option<Timer>,
 }
 
 impl Judge {
     /// Returns the name for output.
     pub fn name(&self) -> String {
         match self {
-            Self::Ptxas {
-                version,
-                timer: Some(timer),
-                ..
-            } => format!("ptxas {version} and {}", timer.device),
-            Self::Ptxas { version, .. } => format!("ptxas {version}"),
+            Self::Ptxas(ptxas) => match &ptxas.timer {
+                Some(timer) => format!("ptxas {} and {}", ptxas.version, timer.device),
+                None => format!("ptxas {}", ptxas.version),
+            },
             Self::Estimate => "estimate".to_owned(),
         }
     }
@@ -55,7 +56,7 @@ impl Judge {
     /// Returns the GPU's error after which it times nothing more.
     pub fn problem(&self) -> Option<&str> {
         match self {
-            Self::Ptxas { timer, .. } => timer.as_ref()?.problem(),
+            Self::Ptxas(ptxas) => ptxas.timer.as_ref()?.problem(),
             Self::Estimate => None,
         }
     }
@@ -76,7 +77,7 @@ impl Judge {
         timed_runs: usize,
     ) -> Result<Judgement, String> {
         let mut judgement = match self {
-            Self::Ptxas { .. } => self.ask_ptxas(&compilation.ptx, timed_runs)?,
+            Self::Ptxas(ptxas) => ptxas.judge(&compilation.ptx, timed_runs)?,
             Self::Estimate => estimate(compilation),
         };
         for (name, figures) in &mut judgement {
@@ -84,29 +85,18 @@ impl Judge {
         }
         Ok(judgement)
     }
+}
 
-    fn ask_ptxas(&self, ptx: &[u8], timed_runs: usize) -> Result<Judgement, String> {
-        let Self::Ptxas {
-            program,
-            version,
-            sm,
-            limit,
-            cache,
-            hits,
-            runs,
-            timer,
-        } = self
-        else {
-            unreachable!("somebody else is the judge")
-        };
-        let limit_text = limit.map_or_else(String::new, |limit| limit.to_string());
-        let key = Key::new(ptx, &[version, sm, &limit_text]);
-        if let Some(known) = cache.as_ref().and_then(|cache| cache.get(key)) {
-            hits.fetch_add(1, Ordering::Relaxed);
+impl PtxasJudge {
+    fn judge(&self, ptx: &[u8], timed_runs: usize) -> Result<Judgement, String> {
+        let limit = self.limit.map_or_else(String::new, |limit| limit.to_string());
+        let key = Key::new(ptx, &[&self.version, &self.sm, &limit]);
+        if let Some(known) = self.cache.as_ref().and_then(|cache| cache.get(key)) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(known);
         }
-        runs.fetch_add(1, Ordering::Relaxed);
-        let (functions, cubin) = program.assemble(ptx, sm, *limit)?;
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let (functions, cubin) = self.program.assemble(ptx, &self.sm, self.limit)?;
         let sizes = code_sizes(&cubin).map_err(|error| format!("ptxas' machine code: {error}"))?;
         let figures = functions.into_iter().filter_map(|(name, figures)| {
             let found = Figures {
@@ -120,10 +110,10 @@ impl Judge {
             Some((name, found))
         });
         let mut judgement: Judgement = figures.collect();
-        if let Some(cache) = cache {
+        if let Some(cache) = &self.cache {
             cache.put(key, &judgement);
         }
-        if let Some(timer) = timer {
+        if let Some(timer) = &self.timer {
             let image = Image {
                 ptx: ptx.to_vec(),
                 code: cubin,

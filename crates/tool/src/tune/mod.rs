@@ -30,7 +30,7 @@ use cache::Cache;
 use clap::{Args, Parser};
 use figures::{Figures, Judgement};
 use goal::{Goal, judged};
-use judge::Judge;
+use judge::{Judge, PtxasJudge};
 pub use output::Outcome;
 use search::Search;
 use setting::{NO_MIN_BLOCKS, Setting, Variant};
@@ -415,7 +415,7 @@ fn judge(arguments: &TuneArguments, workshop: &Workshop) -> Result<Judge, String
                 Some(folder) => Some(Cache::in_folder(folder)),
                 None => Cache::of_user(),
             };
-            return Ok(Judge::Ptxas {
+            return Ok(Judge::Ptxas(PtxasJudge {
                 program,
                 version,
                 sm,
@@ -424,7 +424,7 @@ fn judge(arguments: &TuneArguments, workshop: &Workshop) -> Result<Judge, String
                 hits: AtomicUsize::new(0),
                 runs: AtomicUsize::new(0),
                 timer,
-            });
+            }));
         }
         Ok(_) => "--estimate leaves it out".to_owned(),
         Err(problem) => problem,

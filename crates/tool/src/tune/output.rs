@@ -137,7 +137,10 @@ impl Outcome {
         let problems = trials().filter_map(|trial| trial.result.as_ref().err());
         let (untried, failures): (Vec<_>, Vec<_>) = problems.partition(|problem| *problem == NO_TIME);
         let (runs, hits) = match &workshop.judge {
-            Judge::Ptxas { runs, hits, .. } => (runs.load(Ordering::Relaxed), hits.load(Ordering::Relaxed)),
+            Judge::Ptxas(ptxas) => (
+                ptxas.runs.load(Ordering::Relaxed),
+                ptxas.hits.load(Ordering::Relaxed),
+            ),
             Judge::Estimate => (0, 0),
         };
         Self {

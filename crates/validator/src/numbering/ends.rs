@@ -4,7 +4,7 @@ use super::*;
 
 impl NumberingPass<'_, '_> {
     /// Instructions that depend on which threads execute them together must correspond one to one.
-    pub(super) fn match_convergent(&mut self, node: Node) {
+    fn match_convergent(&mut self, node: Node) {
         let of_side = |pass: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
             let function = pass.sides[side].function;
             let effects = pass.effects[side].iter().map(|effect| effect.instruction);
@@ -78,7 +78,7 @@ impl NumberingPass<'_, '_> {
 
     /// True if the effects of both stretches are the same, except for the order of independent
     /// ones. The state on entry to the node must be the same.
-    pub(super) fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
+    fn match_effects(&mut self) -> Result<(), (usize, Instruction, Option<[Value; 2]>)> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
             let found = after.iter().position(|other| {
@@ -107,7 +107,7 @@ impl NumberingPass<'_, '_> {
     }
 
     /// Returns the innermost differing values inside equal operations.
-    pub(super) fn first_difference(&self, before: Value, after: Value) -> [Value; 2] {
+    fn first_difference(&self, before: Value, after: Value) -> [Value; 2] {
         let mut pair = [before, after];
         loop {
             let [before, after] = pair;
@@ -125,7 +125,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    pub(super) fn commute(&mut self, one: &Effect, other: &Effect) -> bool {
+    fn commute(&mut self, one: &Effect, other: &Effect) -> bool {
         if !one.chains.intersects(other.chains) {
             return true;
         }

@@ -93,7 +93,7 @@ impl NumberingPass<'_, '_> {
         self.effects[side].push(effect);
     }
 
-    pub(super) fn operator_of(&mut self, side: usize, instruction: Instruction) -> Operator {
+    fn operator_of(&mut self, side: usize, instruction: Instruction) -> Operator {
         let function = self.sides[side].function;
         let operation = function.operation(instruction);
         match function.machine_opcode(instruction) {
@@ -177,7 +177,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    pub(super) fn memory_type(&self, side: usize, instruction: Instruction) -> DataType {
+    fn memory_type(&self, side: usize, instruction: Instruction) -> DataType {
         let function = self.sides[side].function;
         match function.source_type(instruction) {
             DataType::None => function.data_type(instruction),
@@ -365,7 +365,7 @@ impl NumberingPass<'_, '_> {
 
     /// Returns the last version of memory that may differ at a place; stores to other places are
     /// skipped.
-    pub(super) fn last_write(
+    fn last_write(
         &mut self,
         version: Value,
         chain: usize,
@@ -398,7 +398,7 @@ impl NumberingPass<'_, '_> {
         version
     }
 
-    pub(super) fn chains_of_store(&self, whole: Value) -> Chains {
+    fn chains_of_store(&self, whole: Value) -> Chains {
         let last = self.values.words(whole).iter().rev();
         let count = last
             .take_while(|&&word| self.values.width(Value::from_u32(word)) == 0)

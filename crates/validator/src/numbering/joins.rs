@@ -151,7 +151,7 @@ impl JoinPlan {
 }
 
 /// Returns the iterated dominance frontiers of definitions, given in any order.
-pub(super) fn place_joins(
+fn place_joins(
     related: &Related,
     mut definitions: Vec<(u32, Node)>,
 ) -> Vec<(Node, u32, Option<Instruction>)> {
@@ -199,7 +199,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    pub(super) fn never_faults(&self, load: Instruction) -> bool {
+    fn never_faults(&self, load: Instruction) -> bool {
         use oriel_engine::snapshot::abi::MemoryFlags;
         use oriel_ori::AddressSpace;
         let function: &Function = self.sides[1].function;
@@ -213,7 +213,7 @@ impl NumberingPass<'_, '_> {
 
     /// True if every path from a load reaches one of the given positions before a loop closes, with
     /// no instruction on the way that may not return.
-    pub(super) fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
+    fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
         const NODES: usize = 64;
         if load.behind != self.ends_before[load.node.index()] {
             return false;
@@ -337,18 +337,18 @@ impl NumberingPass<'_, '_> {
         is_refined
     }
 
-    pub(super) fn edges_to(&self, node: Node) -> usize {
+    fn edges_to(&self, node: Node) -> usize {
         self.related.graph.predecessors(node).len()
     }
 
     /// True if an edge to a node comes from a node that the pass has not reached yet.
-    pub(super) fn is_back_edge(&self, node: Node, number: usize) -> bool {
+    fn is_back_edge(&self, node: Node, number: usize) -> bool {
         let above = self.related.graph.predecessors(node)[number];
         self.related.dominators.number(above) >= self.related.dominators.number(node)
     }
 
     /// Returns the value of a member on an edge.
-    pub(super) fn brought(&mut self, member: Member, number: usize) -> Value {
+    fn brought(&mut self, member: Member, number: usize) -> Value {
         match self.operands[member.operands as usize + number].value.expand() {
             Some(value) => value,
             None => self.undefined(member.variable),
@@ -356,7 +356,7 @@ impl NumberingPass<'_, '_> {
     }
 
     /// True if two members of one node get the same values over the back edges.
-    pub(super) fn get_the_same(&mut self, one: u32, other: u32) -> bool {
+    fn get_the_same(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.members[one as usize], self.members[other as usize]);
         (0..self.edges_to(one.node)).all(|number| {
             !self.is_back_edge(one.node, number) || self.brought(one, number) == self.brought(other, number)
