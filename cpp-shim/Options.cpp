@@ -42,14 +42,14 @@ public:
   StringRef getValueName() const override { return ""; }
 };
 
+/// An option whose values the library keeps.
 template <typename Parser>
 class LibraryOption : public cl::list<std::string, bool, Parser> {
 public:
   using cl::list<std::string, bool, Parser>::list;
 
 private:
-  /// Called when the host forgets its command line, and before LLVM knows the
-  /// name.
+  /// Called when the host forgets its command line.
   void setDefault() override {
     cl::list<std::string, bool, Parser>::clear();
     oriel_option_reset(toText(this->ArgStr));

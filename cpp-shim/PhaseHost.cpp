@@ -39,7 +39,8 @@ static stable_hash hashOf(const MachineInstr &MI) {
   if (Name == "CALL_PROTOTYPE") {
     // `prototype_N : .callprototype …`
     StringRef Text = MI.getOperand(0).getSymbolName();
-    return stable_hash_combine(MI.getOpcode(), xxh3_64bits(Text.split(' ').second));
+    return stable_hash_combine(MI.getOpcode(),
+                               xxh3_64bits(Text.split(' ').second));
   }
   if (Name == "CALL" || Name == "CALL_conv") {
     // Called by address; the last operand is the number of the prototype.

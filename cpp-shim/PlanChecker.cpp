@@ -335,7 +335,8 @@ bool PlanChecker::checkTiedOperands(uint32_t Number, const MachineInstr &MI) {
     const MachineOperand &MO = MI.getOperand(I);
     if (!MO.isReg() || !MO.isTied())
       continue;
-    bool Breaks = Operands.size() != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
+    bool Breaks =
+        Operands.size() != E || Planned(I).kind != ORIEL_OPERAND_REGISTER;
     // Once LLVM has assigned a pair one register, it must keep it.
     if (!Breaks && MO.isDef()) {
       unsigned Use = MI.findTiedOperandIdx(I);
