@@ -16,8 +16,10 @@
 #include "llvm/CodeGen/MachineStableHash.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/xxhash.h"
@@ -29,8 +31,19 @@ using namespace oriel;
 /// without a lock. A host's phase may compile, and time phases in it.
 static std::recursive_mutex TimerMutex;
 
-/// Returns LLVM's hash of \p MI without the number of a call, which LLVM counts
-/// through all functions that one target machine compiles.
+/// Returns the data of a constant without a name of its own in the source, such
+/// as a string: LLVM numbers those of a module. Null for other operands.
+static const ConstantDataSequential *namelessData(const MachineOperand &MO) {
+  const auto *Global =
+      MO.isGlobal() ? dyn_cast<GlobalVariable>(MO.getGlobal()) : nullptr;
+  if (!Global || !Global->hasPrivateLinkage() || !Global->hasInitializer())
+    return nullptr;
+  return dyn_cast<ConstantDataSequential>(Global->getInitializer());
+}
+
+/// Returns LLVM's hash of \p MI without what depends on other code: the number
+/// of a call, which LLVM counts through all functions that one target machine
+/// compiles, and names that LLVM has made up.
 static stable_hash hashOf(const MachineInstr &MI) {
   StringRef Name =
       MI.getMF()->getSubtarget().getInstrInfo()->getName(MI.getOpcode());
@@ -42,17 +55,23 @@ static stable_hash hashOf(const MachineInstr &MI) {
     return stable_hash_combine(MI.getOpcode(),
                                xxh3_64bits(Text.split(' ').second));
   }
-  if (Name == "CALL" || Name == "CALL_conv") {
-    // Called by address; the last operand is the number of the prototype.
-    SmallVector<stable_hash> Parts = {MI.getOpcode()};
-    for (const MachineOperand &MO : drop_end(MI.explicit_operands()))
+  // Of a call by address, the last operand is the number of the prototype.
+  bool EndsInNumber = Name == "CALL" || Name == "CALL_conv";
+  if (!EndsInNumber && none_of(MI.operands(), namelessData))
+    return stableHashValue(MI);
+  SmallVector<stable_hash> Parts = {MI.getOpcode()};
+  for (const MachineOperand &MO :
+       drop_end(MI.explicit_operands(), EndsInNumber))
+    if (const ConstantDataSequential *Data = namelessData(MO))
+      Parts.push_back(stable_hash_combine(xxh3_64bits(Data->getRawDataValues()),
+                                          MO.getOffset()));
+    else if (!MO.isReg() || !MO.isDef())
       Parts.push_back(stableHashValue(MO));
-    return stable_hash_combine(Parts);
-  }
-  return stableHashValue(MI);
+  return stable_hash_combine(Parts);
 }
 
-/// Returns the hash of \p MF, which is LLVM's if nothing is called.
+/// Returns the hash of \p MF, which is LLVM's where nothing depends on other
+/// code.
 static stable_hash hashOf(const MachineFunction &MF) {
   SmallVector<stable_hash> OfBlocks;
   for (const MachineBasicBlock &MBB : MF) {

@@ -36,12 +36,16 @@
 ; CHANGED: tuned: the code is no longer what {{.*}}.tuned was made for; run oriel tune again
 ; CHANGED-NOT: {{nounroll|maxnreg}}
 
-; LLVM numbers calls through all functions; the numbers are not part of the hash.
+; LLVM numbers calls through all functions, and strings through the module; the numbers are not part of the hash.
 ; RUN: sed -n 's/.*"function":"calls".*"stage":"ssa","hash":"\([0-9a-f]*\)".*/{"sm":80,"hash":"\1","function":"calls","flags":"-oriel-maxnreg=24"}/p' %t.report > %t.calls
 ; RUN: %llc -oriel-tuned=%t.calls %s -o - | grep -c maxnreg | FileCheck %s --check-prefix=ONE
 ; RUN: sed '/^define.*@first/,/^}/d' %s > %t.others.ll
 ; RUN: %llc -oriel-tuned=%t.calls %t.others.ll -o - | grep -c maxnreg | FileCheck %s --check-prefix=ONE
+; RUN: sed 's/@.str.1/@.str.7/' %s > %t.strings.ll
+; RUN: %llc -oriel-tuned=%t.calls %t.strings.ll -o - | grep -c maxnreg | FileCheck %s --check-prefix=ONE
 ; ONE: 1
+; RUN: sed 's/c"some/c"same/' %s > %t.other-string.ll
+; RUN: %llc -oriel-tuned=%t.calls %t.other-string.ll -o - | FileCheck %s --check-prefix=OTHER
 
 ; Analysis changes nothing, whatever the file says. Empty lines say nothing.
 ; RUN: echo >> %t.tuned
@@ -69,8 +73,11 @@ define void @first(ptr %callee) {
   ret void
 }
 
+@.str.1 = private unnamed_addr constant [5 x i8] c"some\00"
+
 define ptx_kernel void @calls(ptr %callee) {
   call void %callee(i32 1)
+  store ptr @.str.1, ptr %callee
   %result = call i32 %callee(i32 2)
   store i32 %result, ptr %callee
   ret void
