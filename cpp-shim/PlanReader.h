@@ -21,19 +21,41 @@ namespace oriel {
 /// True if the register operands of \p Opcode are for debuggers only.
 bool isDebugOpcode(unsigned Opcode);
 
+/// Returns the part of \p Array that record \p Number of \p Records owns: it
+/// ends where the next record's begins.
+template <typename Element, typename Record>
+llvm::ArrayRef<Element> ownedBy(const Record *Records, uint32_t Number,
+                                uint32_t Record::*First, const Element *Array) {
+  return {Array + Records[Number].*First, Array + Records[Number + 1].*First};
+}
+
 /// Returns the operands of instruction \p Number of a plan.
 inline llvm::ArrayRef<OrielOperand> operandsOf(const OrielPlan &Plan,
                                                uint32_t Number) {
-  return {Plan.operands + Plan.instructions[Number].first_operand,
-          Plan.operands + Plan.instructions[Number + 1].first_operand};
+  return ownedBy(Plan.instructions, Number,
+                 &OrielPlanInstruction::first_operand, Plan.operands);
 }
 
 /// Returns the input instructions that instruction \p Number of a plan stands
 /// for, too.
 inline llvm::ArrayRef<uint32_t> mergedOf(const OrielPlan &Plan,
                                          uint32_t Number) {
-  return {Plan.merged + Plan.instructions[Number].first_merged,
-          Plan.merged + Plan.instructions[Number + 1].first_merged};
+  return ownedBy(Plan.instructions, Number, &OrielPlanInstruction::first_merged,
+                 Plan.merged);
+}
+
+/// Returns the edges that leave the block at \p Position of a plan.
+inline llvm::ArrayRef<OrielEdge> edgesFrom(const OrielPlan &Plan,
+                                           uint32_t Position) {
+  return ownedBy(Plan.blocks, Position, &OrielPlanBlock::first_successor,
+                 Plan.successors);
+}
+
+/// Returns the operands of input instruction \p Number.
+inline llvm::ArrayRef<OrielOperand> operandsOf(const OrielSnapshot &Snapshot,
+                                               uint32_t Number) {
+  return ownedBy(Snapshot.instructions, Number,
+                 &OrielInstruction::first_operand, Snapshot.operands);
 }
 
 /// Returns the instructions of the block at \p Position of a plan.
@@ -41,20 +63,6 @@ inline llvm::iota_range<uint32_t> instructionsOf(const OrielPlan &Plan,
                                                  uint32_t Position) {
   return llvm::seq(Plan.blocks[Position].first_instruction,
                    Plan.blocks[Position + 1].first_instruction);
-}
-
-/// Returns the edges that leave the block at \p Position of a plan.
-inline llvm::ArrayRef<OrielEdge> edgesFrom(const OrielPlan &Plan,
-                                           uint32_t Position) {
-  return {Plan.successors + Plan.blocks[Position].first_successor,
-          Plan.successors + Plan.blocks[Position + 1].first_successor};
-}
-
-/// Returns the operands of input instruction \p Number.
-inline llvm::ArrayRef<OrielOperand> operandsOf(const OrielSnapshot &Snapshot,
-                                               uint32_t Number) {
-  return {Snapshot.operands + Snapshot.instructions[Number].first_operand,
-          Snapshot.operands + Snapshot.instructions[Number + 1].first_operand};
 }
 
 /// What a check has found out about a plan, for the checks after it.

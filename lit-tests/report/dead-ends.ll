@@ -6,10 +6,12 @@
 
 ; CHECK: "calls":0.0
 ; CHECK-SAME: "live_over_calls":0.0
+; CHECK-SAME: "nodes":9.0
 ; CHECK-SAME: "unknown_calls":1.0
 ; CHECK-SAME: "function":"k"
 ; GOES-ON: "calls":{{[1-9]}}
 ; GOES-ON-SAME: "live_over_calls":{{[1-9]}}
+; GOES-ON-SAME: "nodes":25.0
 ; GOES-ON-SAME: "unknown_calls":1.0
 ; GOES-ON-SAME: "function":"k"
 

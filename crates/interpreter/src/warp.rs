@@ -229,33 +229,16 @@ impl Warp {
         mask: u32,
     ) -> Result<(), Failure> {
         match *step {
-            Step::Load(number) => {
+            Step::Load(number) | Step::Store(number) => {
                 let access = &program.accesses[number as usize];
                 let addresses = self.addresses(program, around, access.base, access.offset)?;
                 self.note_access(access, &addresses, mask);
                 let (mut spaces, registers) = self.spaces(around, access.is_viewed);
-                access::load(
-                    &mut spaces,
-                    registers,
-                    access,
-                    rows(program, access),
-                    mask,
-                    &addresses,
-                )?;
-            }
-            Step::Store(number) => {
-                let access = &program.accesses[number as usize];
-                let addresses = self.addresses(program, around, access.base, access.offset)?;
-                self.note_access(access, &addresses, mask);
-                let (mut spaces, registers) = self.spaces(around, access.is_viewed);
-                access::store(
-                    &mut spaces,
-                    registers,
-                    access,
-                    rows(program, access),
-                    mask,
-                    &addresses,
-                )?;
+                let rows = rows(program, access);
+                match *step {
+                    Step::Load(_) => access::load(&mut spaces, registers, access, rows, mask, &addresses)?,
+                    _ => access::store(&mut spaces, registers, access, rows, mask, &addresses)?,
+                }
             }
             Step::Atomic(ref fields) => {
                 let access = &program.accesses[fields.access as usize];
