@@ -27,7 +27,7 @@
 //! | `function/`, `edit.rs`, `edit/` | blocks, instructions, operands, registers: queries and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
-//! | `liveness.rs` | registers live at block boundaries |
+//! | `liveness.rs` | live intervals of registers, kept up to date after edits |
 //! | `register_sets.rs` | live registers of all files at a point; pressure |
 //! | `divergence.rs` | values that are equal in all lanes of a warp |
 //! | `effects.rs` | memory that instructions read and write, and effects whose order matters |
@@ -38,7 +38,7 @@
 //! | `print.rs`, `parse/`, `lexer.rs`, `suffix.rs` | the text form: `docs/ori-text.md` |
 //! | `ssa_construction.rs` | SSA form for variables with several definitions |
 //! | `constraints.rs`, `verify/` | types of operands; the verifier |
-//! | `analysis/` | interference, last uses, dependencies, spill costs |
+//! | `analysis/` | room for longer live ranges, dependencies, spill costs |
 //! | `machine/`, `plan/` | from the machine function and back |
 
 pub mod analysis;

@@ -247,7 +247,6 @@ pub fn each_point(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::InterferenceTest;
     use crate::parse_function;
     use crate::random_function::random_function;
     use crate::{ControlFlow, RegisterPressure};
@@ -293,21 +292,21 @@ bix0:
     }
 
     proptest! {
-        /// A walk passes through the sets that interference is tested with, ends at those of the
-        /// block's start, and counts the units of the members.
+        /// A walk passes through what the intervals say is live, ends with what is live at the block's start,
+        /// and counts the units of the members.
         #[test]
         fn a_walk_has_what_is_live(seed: u64, is_late: bool) {
             let function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
             let (liveness, divergence) = analyze(&function);
             let mut sets = RegisterSets::new(&function, &liveness, Some(&divergence));
-            let test = InterferenceTest::new(&function, &liveness);
             for &block in function.blocks() {
                 sets.enter_end(block);
                 for instruction in function.instructions(block).rev() {
                     let live: BTreeSet<Register> = members(&sets).into_iter().flatten().collect();
                     let operation = function.operation(instruction);
                     if operation != Operation::Phi && !operation.is_debug() {
-                        let is_live = |register| test.is_live_after(register, instruction, block);
+                        let after = liveness.index(instruction).dead_slot();
+                        let is_live = |register| liveness.range(register).live_at(after);
                         prop_assert!(function.registers().all(|it| live.contains(&it) == is_live(it)));
                     }
                     for file in RegisterFile::ALL {

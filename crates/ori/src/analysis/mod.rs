@@ -1,20 +1,8 @@
-//! Analyses on top of liveness: interference, last uses, spill costs, and the order of
-//! instructions.
-//!
-//! ```text
-//! ori::Liveness ─▶ block walk ─┬▶ interference     ─▶ register assignment
-//!  (block boundaries)             ├▶ last uses        ─▶ scheduler, register pressure
-//!                              ├▶ pressure map     ─▶ phases that let values live longer
-//!                              ├▶ spill costs      ─▶ spilling
-//!                              └▶ uninitialized    ─▶ warning
-//!                  dependencies ───────────────────▶ scheduler
-//! ```
+//! Analyses on top of liveness: spill costs, room for longer live ranges, and the order of instructions.
+//! Whether two registers interfere, and which use is the last, are questions to [`Liveness`](crate::Liveness) itself.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `walk.rs` | a block backward, with the live set at each instruction |
-//! | `interference.rs` | interference of two registers, and the graph |
-//! | `last_uses.rs` | last uses of values |
 //! | `range_extension.rs` | the pressure of a longer live range |
 //! | `spill.rs` | spill costs, and where to store and load |
 //! | `dependencies.rs` | the order constraints between instructions of a block |
@@ -26,23 +14,17 @@
 mod asynchronous_registers;
 mod dependencies;
 mod frame_addresses;
-mod interference;
-mod last_uses;
 mod range_extension;
 mod spill;
 mod undefined_values;
 mod uninitialized;
-mod walk;
 
 pub use asynchronous_registers::{AsynchronousUses, asynchronous_register_user, asynchronous_registers};
 pub use dependencies::{DependencyGraph, DependencyKind, DependencyNode};
 pub use frame_addresses::{FrameAddress, frame_addresses};
-pub use interference::{InterferenceGraph, InterferenceTest};
-pub use last_uses::LastUses;
 pub use range_extension::{PressureMap, RangeExtension};
 pub use spill::{BlockWeights, ReloadCandidate, SpillCost, reload_candidates, spill_costs};
 pub use undefined_values::{
     is_undefined_source, undefined_registers, undefined_value_read, undefined_value_readers,
 };
 pub use uninitialized::uninitialized_registers;
-pub use walk::BlockWalk;

@@ -208,7 +208,6 @@ pub fn reload_candidates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::BlockWalk;
     use crate::parse_functions;
     use crate::random_function::random_function;
     use oriel_engine::graph::Traversal;
@@ -226,13 +225,11 @@ mod tests {
             let weights = BlockWeights::compute(&function, &flow);
             let costs = spill_costs(&function, &liveness, &weights);
             let mut lengths: SecondaryMap<Register, u64> = SecondaryMap::new();
-            let mut walk = BlockWalk::new(&function, &liveness);
-            for &block in function.blocks() {
-                walk.visit(block, |_, live_after| {
-                    for register in live_after.iter() {
-                        lengths[register] += 1;
-                    }
-                });
+            let counted = function.all_instructions().filter(|&it| function.operation(it) != Operation::Phi);
+            for after in counted.map(|it| liveness.index(it).dead_slot()) {
+                for register in function.registers().filter(|&it| liveness.range(it).live_at(after)) {
+                    lengths[register] += 1;
+                }
             }
             for register in function.registers() {
                 let is_counted = |instruction: Instruction| function.operation(instruction) != Operation::Phi;

@@ -36,16 +36,6 @@ impl Function {
         Operands(&self.slots.as_values_slice()[middle..end])
     }
 
-    /// Returns the position of a source in the pool.
-    ///
-    /// # Panics
-    /// The instruction has fewer sources.
-    pub(crate) fn source_slot(&self, instruction: Instruction, number: usize) -> Slot {
-        let (_, middle, end) = self.operand_slots(instruction);
-        assert!(number < end - middle, "{instruction} has no source {number}");
-        Slot::new(middle + number)
-    }
-
     /// Returns a result.
     ///
     /// # Panics
