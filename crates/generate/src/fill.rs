@@ -28,7 +28,7 @@ pub(super) fn fill(
 }
 
 /// Decisions about a block before it is filled.
-struct Plan {
+struct BlockDecisions {
     /// The block that uses the long-lived values.
     last: Block,
     /// The types of the PHIs in blocks without an immediate dominator, which have no scope to choose
@@ -39,7 +39,7 @@ struct Plan {
 impl Filler<'_> {
     fn fill(mut self, graph: Graph, long_lived: usize, budget: usize) -> Function {
         let blocks = graph.len();
-        let plan = self.plan(&graph);
+        let decisions = self.decisions(&graph);
         let empty = Body {
             phis: Span::EMPTY,
             instructions: Span::EMPTY,
@@ -63,7 +63,7 @@ impl Filler<'_> {
                 .dominator(block)
                 .map(|above| scopes[above].clone())
                 .unwrap_or_default();
-            bodies[block] = self.fill_block(&graph, &plan, block, target, long_lived);
+            bodies[block] = self.fill_block(&graph, &decisions, block, target, long_lived);
             scopes[block] = std::mem::take(&mut self.scope);
         }
         self.finish_phis(&graph, &bodies, &scopes);
@@ -82,7 +82,7 @@ impl Filler<'_> {
     }
 
     /// Chooses the last block and the PHIs that no scope can suggest.
-    fn plan(&mut self, graph: &Graph) -> Plan {
+    fn decisions(&mut self, graph: &Graph) -> BlockDecisions {
         let dominated_by_entry = |block: &Block| {
             let mut at = *block;
             while let Some(above) = graph.dominator(at) {
@@ -104,7 +104,7 @@ impl Filler<'_> {
                 }
             }
         }
-        Plan {
+        BlockDecisions {
             last: last.unwrap_or(graph.entry()),
             phi_types,
         }
@@ -142,7 +142,7 @@ impl Filler<'_> {
     fn fill_block(
         &mut self,
         graph: &Graph,
-        plan: &Plan,
+        decisions: &BlockDecisions,
         block: Block,
         budget: usize,
         long_lived: usize,
@@ -150,7 +150,7 @@ impl Filler<'_> {
         let phis_start = self.phis.len();
         self.block = block;
         if self.has_phis() {
-            self.start_phis(graph, plan, block);
+            self.start_phis(graph, decisions, block);
         }
         let phis = Span::new(phis_start..self.phis.len());
         self.merged = self.phis[phis_start..].iter().map(|phi| phi.result).collect();
@@ -162,11 +162,11 @@ impl Filler<'_> {
         while self.spent - spent < budget {
             operations::add_one(self);
         }
-        if plan.last == block {
+        if decisions.last == block {
             self.use_long_lived();
         }
         for &successor in graph.successors(block) {
-            for &ty in &plan.phi_types[successor] {
+            for &ty in &decisions.phi_types[successor] {
                 if !self.scope.has(ty) {
                     operations::make(self, ty);
                 }
@@ -255,12 +255,12 @@ impl Filler<'_> {
     }
 
     /// Adds the PHIs of a block, still without operands.
-    fn start_phis(&mut self, graph: &Graph, plan: &Plan, block: Block) {
+    fn start_phis(&mut self, graph: &Graph, decisions: &BlockDecisions, block: Block) {
         let predecessors = graph.predecessors(block).len();
         if predecessors == 0 || block == graph.entry() {
             return;
         }
-        let mut types = plan.phi_types[block].clone();
+        let mut types = decisions.phi_types[block].clone();
         if graph.dominator(block).is_some() && (predecessors > 1 || self.random.percent(3)) {
             let wide = predecessors > 16;
             let count = if wide {

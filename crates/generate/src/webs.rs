@@ -22,24 +22,24 @@ pub(super) fn split(function: &mut Function) {
 }
 
 /// A definition, or a value at the start of a block where definitions may meet.
-type Node = u32;
+type WebNode = u32;
 
 /// Nodes of all mentions of a variable, in the order in which `walk` visits them.
 struct Webs {
-    names: Vec<Node>,
-    parents: Vec<Node>,
+    names: Vec<WebNode>,
+    parents: Vec<WebNode>,
     variables: Vec<Value>,
 }
 
 impl Webs {
-    fn add(&mut self, variable: Value) -> Node {
+    fn add(&mut self, variable: Value) -> WebNode {
         let node = u32::try_from(self.parents.len()).expect("fewer than 2^32 definitions");
         self.parents.push(node);
         self.variables.push(variable);
         node
     }
 
-    fn root(&mut self, mut node: Node) -> Node {
+    fn root(&mut self, mut node: WebNode) -> WebNode {
         while self.parents[node as usize] != node {
             let above = self.parents[node as usize] as usize;
             self.parents[node as usize] = self.parents[above];
@@ -48,7 +48,7 @@ impl Webs {
         node
     }
 
-    fn join(&mut self, left: Node, right: Node) {
+    fn join(&mut self, left: WebNode, right: WebNode) {
         let (left, right) = (self.root(left), self.root(right));
         self.parents[left.max(right) as usize] = left.min(right);
     }
@@ -65,24 +65,24 @@ fn find(function: &Function) -> Webs {
         variables: Vec::new(),
     };
     // Nodes of the live variables at the start of each block, in order.
-    let mut at_start: Table<Block, Vec<Node>> = Table::new();
+    let mut at_start: Table<Block, Vec<WebNode>> = Table::new();
     for block in function.graph.blocks() {
         let live = members(flow.live.of(block));
         at_start.push(live.map(|variable| webs.add(Value::new(variable))).collect());
     }
-    let mut current: Vec<Option<Node>> = vec![None; function.variables];
+    let mut current: Vec<Option<WebNode>> = vec![None; function.variables];
     for block in function.graph.blocks() {
         current.fill(None);
         for &node in &at_start[block] {
             current[webs.variables[node as usize].index()] = Some(node);
         }
-        let define = |webs: &mut Webs, current: &mut Vec<Option<Node>>, value: Value| {
+        let define = |webs: &mut Webs, current: &mut Vec<Option<WebNode>>, value: Value| {
             let node = webs.add(value);
             webs.names.push(node);
             current[value.index()] = Some(node);
             node
         };
-        let read = |webs: &mut Webs, current: &[Option<Node>], operand: &Use| {
+        let read = |webs: &mut Webs, current: &[Option<WebNode>], operand: &Use| {
             if let Use::Value(value) = *operand
                 && function.is_variable(value)
             {

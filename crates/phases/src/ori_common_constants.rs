@@ -34,7 +34,7 @@ use std::collections::HashMap;
 
 /// A register that holds a constant, and its definition.
 #[derive(Clone, Copy)]
-struct Leader {
+struct ConstantHolder {
     register: Register,
     definition: Instruction,
     block: Block,
@@ -81,15 +81,15 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
 
 /// Returns pairs of definitions of one constant, the first dominating the second; no second is also
 /// a first.
-fn find_repeated(function: &Function, flow: &ControlFlow) -> Vec<(Leader, Leader)> {
-    let mut leaders: HashMap<u64, SmallVec<[Leader; 2]>> = HashMap::new();
+fn find_repeated(function: &Function, flow: &ControlFlow) -> Vec<(ConstantHolder, ConstantHolder)> {
+    let mut leaders: HashMap<u64, SmallVec<[ConstantHolder; 2]>> = HashMap::new();
     let mut repeated = Vec::new();
     for &block in flow.order.as_slice() {
         for definition in function.instructions(block) {
             let Some((register, bits)) = constant_of(function, definition) else {
                 continue;
             };
-            let own = Leader {
+            let own = ConstantHolder {
                 register,
                 definition,
                 block,

@@ -29,7 +29,7 @@
 //! | `late.rs`, `available_copies.rs` | the late instance; the known contents of registers |
 //! | `coalesce.rs` | merging of registers |
 //! | `marks.rs` | the apply step |
-//! | `policy.rs` | the knobs |
+//! | `settings.rs` | the knobs |
 //!
 //! ptxas runs it (`sub_908EB0`) inside each GeneralOptimize bundle, as phases 46 and 65 do here; it
 //! also has a position of its own in each stage. Departures from the reference:
@@ -48,25 +48,25 @@ mod coalesce;
 mod forward;
 mod late;
 pub(super) mod marks;
-mod policy;
+mod settings;
 
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
-use policy::Policy;
+use settings::CopySettings;
 
 pub(super) use forward::Guards;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     marks::clear_marks(function);
-    let mut policy = Policy::new(function, context);
+    let mut settings = CopySettings::new(function, context);
     let mut counts = match function.info.stage {
-        Stage::Ssa => forward::propagate(function, &mut policy, context, Guards::OnDemand),
-        Stage::Late => late::propagate(function, &mut policy, context),
+        Stage::Ssa => forward::propagate(function, &mut settings, context, Guards::OnDemand),
+        Stage::Late => late::propagate(function, &mut settings, context),
     };
     if function.info.stage == Stage::Late {
-        counts += coalesce::coalesce(function, &mut policy, context);
+        counts += coalesce::coalesce(function, &mut settings, context);
     }
     context.count("removed-instructions", counts.removed);
     context.count("replaced-uses", counts.replaced);
@@ -81,8 +81,8 @@ pub(super) fn propagate_in_ssa(
     guards: Guards,
 ) -> u64 {
     marks::clear_marks(function);
-    let mut policy = Policy::new(function, context);
-    let counts = forward::propagate(function, &mut policy, context, guards);
+    let mut settings = CopySettings::new(function, context);
+    let counts = forward::propagate(function, &mut settings, context, guards);
     counts.removed + counts.replaced
 }
 

@@ -22,17 +22,17 @@
 //! registers 15 functions change, and 2 of them get fewer registers, 48 to 38 and 32 to 30.
 //! `docs/live-range-splitting.md` has all figures.
 
-use super::ori_split_live_ranges::{Policy, split};
+use super::ori_split_live_ranges::{SplitSettings, split};
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
 /// Runs the phase.
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    let policy = Policy {
+    let settings = SplitSettings {
         budget: context.options.register_budget,
         repeats_arithmetic: true,
         enters_loops: true,
         rounds: 8,
     };
-    split(function, context, policy)
+    split(function, context, settings)
 }

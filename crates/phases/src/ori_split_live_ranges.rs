@@ -61,7 +61,7 @@ use work::{BlockRecords, InterferenceTable, RequestId, Requests};
 
 /// How aggressively a phase splits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Policy {
+pub(super) struct SplitSettings {
     /// Units of data registers that may be live at once.
     pub budget: u32,
     /// True if arithmetic is repeated.
@@ -77,33 +77,37 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     if !context.options.knobs.is_on(Knob::OriSplitLiveRanges) {
         return PhaseResult::Unchanged;
     }
-    let policy = Policy {
+    let settings = SplitSettings {
         budget: context.options.register_budget,
         repeats_arithmetic: false,
         enters_loops: false,
         rounds: 2,
     };
-    split(function, context, policy)
+    split(function, context, settings)
 }
 
 /// Splits until the pressure fits the budget or nothing more can be gained.
-pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, policy: Policy) -> PhaseResult {
-    let mut analysis = PreAnalysis::of_present(function, context, policy.budget);
+pub(super) fn split(
+    function: &mut Function,
+    context: &mut PhaseContext<'_>,
+    settings: SplitSettings,
+) -> PhaseResult {
+    let mut analysis = PreAnalysis::of_present(function, context, settings.budget);
     let peak_before = analysis.pressure.peak;
     context.count("peak-before", u64::from(peak_before));
     let weight_before = weight_of(function, context);
     let mut changed = false;
-    for _ in 0..policy.rounds {
-        if analysis.pressure.peak <= policy.budget {
+    for _ in 0..settings.rounds {
+        if analysis.pressure.peak <= settings.budget {
             break;
         }
         let before = function.clone();
-        let round = Round::run(function, &analysis, policy);
+        let round = SplitCounts::run(function, &analysis, settings);
         if round.split == 0 {
             break;
         }
         context.keep_only(Analyses::CONTROL_FLOW);
-        let next = PreAnalysis::of_present(function, context, policy.budget);
+        let next = PreAnalysis::of_present(function, context, settings.budget);
         if next.pressure >= analysis.pressure {
             *function = before;
             context.keep_only(Analyses::CONTROL_FLOW);
@@ -121,7 +125,7 @@ pub(super) fn split(function: &mut Function, context: &mut PhaseContext<'_>, pol
         let added = weight_of(function, context) - weight_before;
         context.allow(added.min(weight_before * MOST_ADDED_PERCENT / 100.0));
     }
-    say_what_became(function, context, policy.budget, (peak_before, peak_after));
+    say_what_became(function, context, settings.budget, (peak_before, peak_after));
     PhaseResult::of(changed)
 }
 
@@ -281,20 +285,20 @@ struct Candidate {
 }
 
 /// The result of a pass over the function.
-struct Round {
+struct SplitCounts {
     /// Registers split.
     split: u64,
     /// Instructions made.
     made: u64,
 }
 
-impl Round {
+impl SplitCounts {
     /// Steps 2 to 5.
-    fn run(function: &mut Function, analysis: &PreAnalysis, policy: Policy) -> Self {
+    fn run(function: &mut Function, analysis: &PreAnalysis, settings: SplitSettings) -> Self {
         let mut search = Search::new(analysis);
         let mut candidates = Vec::new();
         for register in function.registers().rev() {
-            candidates.extend(search.candidate(function, register, policy));
+            candidates.extend(search.candidate(function, register, settings));
         }
         let interferences = search.count_interferences(function, &candidates);
         let Search {
@@ -383,10 +387,15 @@ impl<'a> Search<'a> {
 
     /// Makes the requests for splitting a register; none if it cannot be split, or if that would
     /// not help.
-    fn candidate(&mut self, function: &Function, register: Register, policy: Policy) -> Option<Candidate> {
+    fn candidate(
+        &mut self,
+        function: &Function,
+        register: Register,
+        settings: SplitSettings,
+    ) -> Option<Candidate> {
         let analysis = self.analysis;
         let kind = classify(function, &analysis.single_valued, register)?;
-        if matches!(kind, Kind::MultiOperand(_)) && !policy.repeats_arithmetic {
+        if matches!(kind, Kind::MultiOperand(_)) && !settings.repeats_arithmetic {
             return None;
         }
         let definition = function.unique_definition(register)?;
@@ -395,17 +404,17 @@ impl<'a> Search<'a> {
             .compute(function, &analysis.flow, &analysis.positions, register);
         let is_hot = |block, from| analysis.is_hot(block, from, u32::MAX);
         let crossed = self.range.crossed(&analysis.flow, is_hot);
-        let mut plan = Plan::default();
+        let mut points = RecomputePoints::default();
         for &block in self.range.blocks() {
-            plan.add_block(function, analysis, &self.range, block, crossed.contains(block));
+            points.add_block(function, analysis, &self.range, block, crossed.contains(block));
         }
         let depth = |block: Block| analysis.flow.loops.depth_of(block);
         let is_deeper = |group: &Group| depth(group.block) > depth(home);
-        if plan.relieved.is_empty() || (!policy.enters_loops && plan.groups.iter().any(is_deeper)) {
+        if points.relieved.is_empty() || (!settings.enters_loops && points.groups.iter().any(is_deeper)) {
             return None;
         }
-        let mut requests = Vec::with_capacity(plan.groups.len());
-        for group in plan.groups {
+        let mut requests = Vec::with_capacity(points.groups.len());
+        for group in points.groups {
             let record = &mut self.records[group.block];
             requests.push(self.requests.add(record, register, group.before, group.uses));
         }
@@ -414,7 +423,7 @@ impl<'a> Search<'a> {
             definition,
             kind,
             requests,
-            relieved: plan.relieved,
+            relieved: points.relieved,
         })
     }
 
@@ -461,14 +470,14 @@ struct Group {
 
 /// The points at which a register's value is recomputed.
 #[derive(Default)]
-struct Plan {
+struct RecomputePoints {
     groups: Vec<Group>,
     /// The group of a loop whose uses share a value recomputed before it.
     of_loops: HashMap<Loop, usize>,
     relieved: Vec<Block>,
 }
 
-impl Plan {
+impl RecomputePoints {
     /// Visits a block in which a register is live; `is_crossed`: its value no longer reaches the
     /// block.
     fn add_block(

@@ -7,7 +7,7 @@
 //!
 //! Requires: liveness; either form. Preserves: control flow.
 
-use super::instruction_order::{BlockOrder, Policy, Weights};
+use super::instruction_order::{BlockOrder, ChoiceRule, Weights};
 use super::knobs::Knob;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
@@ -16,7 +16,7 @@ use oriel_ori::Function;
 pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
     let knobs = &context.options.knobs;
     let seed = knobs.integer(Knob::InstructionOrderSeed) as u64;
-    let Some(policy) = Policy::of(knobs.integer(Knob::InstructionOrder), seed) else {
+    let Some(rule) = ChoiceRule::of(knobs.integer(Knob::InstructionOrder), seed) else {
         return PhaseResult::Unchanged;
     };
     let liveness = context.liveness(function);
@@ -24,7 +24,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     let mut moved = 0;
     for block in function.blocks().to_vec() {
         // Liveness at block boundaries does not change.
-        moved += BlockOrder::find(policy, function, &liveness, &weights, block).apply(function);
+        moved += BlockOrder::find(rule, function, &liveness, &weights, block).apply(function);
     }
     context.result_of("moved-instructions", moved)
 }

@@ -30,7 +30,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::instruction_order::{BlockOrder, PeakFinder, Policy, Weights};
+use super::instruction_order::{BlockOrder, ChoiceRule, PeakFinder, Weights};
 use super::never_worse::most_live;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::Block;
@@ -79,7 +79,7 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
         if highest > most {
             break;
         }
-        let order = BlockOrder::find(Policy::Pressure, function, &liveness, &weights, block);
+        let order = BlockOrder::find(ChoiceRule::Pressure, function, &liveness, &weights, block);
         highest = highest.max(finder.peak_of_block_order(&order));
         orders.push(order);
     }

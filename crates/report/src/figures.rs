@@ -3,7 +3,7 @@
 use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
-use super::warnings::{self, Known, Warning};
+use super::warnings::{self, Warning, WarningFigures};
 use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::PressureFile;
 use oriel_engine::snapshot::Snapshot;
@@ -152,7 +152,7 @@ impl<'a> CodeFigures<'a> {
             })
         });
         let place = pressure.peak_place(PressureFile::General);
-        let known = Known {
+        let known = WarningFigures {
             pressure: pressure.peak(PressureFile::General).units,
             peak: place.and_then(|(block, instruction)| Some((block, instruction?))),
             registers: estimate.map(|estimate| estimate.registers),

@@ -156,7 +156,7 @@ impl StageChoice {
 
 /// The report on a run, as `--json` prints it.
 #[derive(Serialize)]
-struct Report<'a> {
+struct RunLine<'a> {
     /// The stage, and the phases that ran.
     stage: &'a str,
     /// A kernel's name; none for the launches of a description.
@@ -334,7 +334,7 @@ fn print_json(report: &impl Serialize) -> Result<(), String> {
 }
 
 /// Prints the result of a run, as a line of text or of JSON.
-fn print(arguments: &ExecArguments, report: &Report<'_>) -> Result<(), String> {
+fn print(arguments: &ExecArguments, report: &RunLine<'_>) -> Result<(), String> {
     if arguments.json {
         return print_json(report);
     }
@@ -363,12 +363,12 @@ fn make_report<'a>(
     kernel: Option<&'a str>,
     run_ms: f64,
     outcome: Result<(u64, Statistics), String>,
-) -> Report<'a> {
+) -> RunLine<'a> {
     let (hash, statistics, fault) = match outcome {
         Ok((hash, statistics)) => (Some(format!("{hash:016x}")), statistics, None),
         Err(fault) => (None, Statistics::default(), Some(fault)),
     };
-    Report {
+    RunLine {
         stage: &candidate.name,
         kernel,
         hash,

@@ -123,7 +123,7 @@ pub(super) enum Bitwise {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct ValueData {
     operator: Operator,
     width: u8,
     /// True if it contains the address of a stack object.
@@ -137,7 +137,7 @@ struct Node {
 /// The value graph.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    nodes: Vec<Node>,
+    nodes: Vec<ValueData>,
     operands: Vec<u32>,
     /// Open addressing: the number of a node plus one, or zero.
     table: Vec<u32>,
@@ -211,7 +211,7 @@ impl Values {
                 .step_by(step)
                 .any(|&word| self.nodes[word as usize].mentions_undefined);
         self.table[place] = value.as_u32() + 1;
-        self.nodes.push(Node {
+        self.nodes.push(ValueData {
             operator,
             width: width as u8,
             mentions_stack,

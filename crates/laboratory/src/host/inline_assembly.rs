@@ -14,19 +14,19 @@ pub(super) struct Assembly {
 
 /// A known template and the function from its inputs to its outputs; `@here` is replaced by its
 /// name.
-struct Known {
+struct KnownTemplate {
     template: &'static str,
     constraints: &'static str,
     function: &'static str,
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownTemplate] = &[
+    KnownTemplate {
         template: "",
         constraints: "h,~{memory}",
         function: "define void @here(i16 %a) { ret void }",
     },
-    Known {
+    KnownTemplate {
         template: "add.u32 $0, $0, 1; xor.b32 $1, $1, $2;",
         constraints: "=&r,=r,r,0,1",
         function: "define { i32, i32 } @here(i32 %flip, i32 %a, i32 %b) {
@@ -37,7 +37,7 @@ const KNOWN: &[Known] = &[
             ret { i32, i32 } %both
         }",
     },
-    Known {
+    KnownTemplate {
         template: "bfe.u32 $0, $1, 7, 11;",
         constraints: "=r,r",
         function: "define i32 @here(i32 %a) {
@@ -46,7 +46,7 @@ const KNOWN: &[Known] = &[
             ret i32 %field
         }",
     },
-    Known {
+    KnownTemplate {
         template: "bfind.u32 $0, $1;",
         constraints: "=r,r",
         function: "declare i32 @llvm.nvvm.flo.u.i32(i32, i1)
@@ -55,23 +55,23 @@ const KNOWN: &[Known] = &[
             ret i32 %top
         }",
     },
-    Known {
+    KnownTemplate {
         template: "cvt.f64.f32 $0, $1;",
         constraints: "=d,f",
         function: "define double @here(float %a) { %wide = fpext float %a to double ret double %wide }",
     },
-    Known {
+    KnownTemplate {
         template: "cvt.rni.f32.f32 $0, $1;",
         constraints: "=f,f",
         function: "declare float @llvm.rint.f32(float)
         define float @here(float %a) { %whole = call float @llvm.rint.f32(float %a) ret float %whole }",
     },
-    Known {
+    KnownTemplate {
         template: "cvt.u16.u32 $0, $1;",
         constraints: "=h,r",
         function: "define i16 @here(i32 %a) { %low = trunc i32 %a to i16 ret i16 %low }",
     },
-    Known {
+    KnownTemplate {
         template: "dp4a.s32.s32 $0, $1, $2, $3;",
         constraints: "=r,r,r,r",
         function: "declare i32 @llvm.nvvm.idp4a.s.s(i32, i32, i32)
@@ -80,7 +80,7 @@ const KNOWN: &[Known] = &[
             ret i32 %sum
         }",
     },
-    Known {
+    KnownTemplate {
         template: "mad.lo.u32 $0, $0, $1, $2;",
         constraints: "=r,r,n,0",
         function: "define i32 @here(i32 %b, i32 %c, i32 %a) {
@@ -89,18 +89,18 @@ const KNOWN: &[Known] = &[
             ret i32 %sum
         }",
     },
-    Known {
+    KnownTemplate {
         template: "mov.b64 $0, $1;",
         constraints: "=l,d",
         function: "define i64 @here(double %a) { %bits = bitcast double %a to i64 ret i64 %bits }",
     },
-    Known {
+    KnownTemplate {
         template: "mov.u32 $0, %laneid;",
         constraints: "=r",
         function: "declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
         define i32 @here() { %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid() ret i32 %lane }",
     },
-    Known {
+    KnownTemplate {
         template: "mul.lo.u32 $0, $2, $3; mul.hi.u32 $1, $2, $3;",
         constraints: "=&r,=r,r,r",
         function: "define { i32, i32 } @here(i32 %a, i32 %b) {
@@ -115,12 +115,12 @@ const KNOWN: &[Known] = &[
             ret { i32, i32 } %both
         }",
     },
-    Known {
+    KnownTemplate {
         template: "st.global.f32 [$0], $1;",
         constraints: "l,f,~{memory}",
         function: "define void @here(ptr %a, float %b) { store float %b, ptr %a ret void }",
     },
-    Known {
+    KnownTemplate {
         template: "{ .reg .pred above; setp.gt.u32 above, $1, $2; selp.u32 $0, $2, $1, above; }",
         constraints: "=r,r,r",
         function: "define i32 @here(i32 %a, i32 %b) {
@@ -129,7 +129,7 @@ const KNOWN: &[Known] = &[
             ret i32 %chosen
         }",
     },
-    Known {
+    KnownTemplate {
         template: CARRY_CHAIN,
         constraints: "=&r,=&r,=&r,=&r,=&r,=&r,=&r,=&r,=&r,r,r,r,r,r,r,r,r,0,1,2,3,4,5,6,7",
         function: include_str!("carry_chain.ll"),

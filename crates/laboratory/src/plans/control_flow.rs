@@ -1,6 +1,6 @@
 //! Edits of blocks, edges and branches.
 
-use super::editor::{EditBlock, EditError, Editor, Node, Position};
+use super::editor::{EditBlock, EditError, EditedInstruction, Editor, Position};
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::abi::{
     EdgeRecord, OpcodeFlags, OperandKind, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN,
@@ -214,11 +214,11 @@ impl Editor<'_> {
             .ok_or(EditError::DeletedBlock)
     }
 
-    fn is_phi(&self, node: Node) -> bool {
+    fn is_phi(&self, node: EditedInstruction) -> bool {
         self.opcode_flags(node).contains(OpcodeFlags::PHI)
     }
 
-    fn phis(&self, block: Block) -> Vec<Node> {
+    fn phis(&self, block: Block) -> Vec<EditedInstruction> {
         self.blocks[block]
             .nodes
             .iter()
@@ -246,7 +246,7 @@ impl Editor<'_> {
 
     /// True if all PHIs of `block` have the same value for both predecessors.
     fn same_incoming(&self, block: Block, one: Block, other: Block) -> bool {
-        let value = |phi: Node, predecessor: Block| {
+        let value = |phi: EditedInstruction, predecessor: Block| {
             let operands = &self.operands(phi)[1..];
             let mut pairs = operands.chunks_exact(2);
             pairs

@@ -18,8 +18,8 @@ use std::collections::HashMap;
 
 /// An instruction under edit: an input instruction or an added one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Node(u32);
-entity_impl!(Node, "node");
+pub struct EditedInstruction(u32);
+entity_impl!(EditedInstruction, "edited");
 
 /// A position between instructions: before instruction number `index` of `block`, or at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ enum Origin {
 }
 
 #[derive(Clone, Debug)]
-struct NodeData {
+struct EditedData {
     origin: Origin,
     /// The operands, if they differ from the input's.
     operands: Option<Vec<OperandRecord>>,
@@ -140,7 +140,7 @@ struct NodeData {
 pub(super) struct EditBlock {
     /// The input block that it comes from.
     pub(super) origin: u32,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<EditedInstruction>,
     pub(super) successors: Vec<EdgeRecord>,
 }
 
@@ -149,7 +149,7 @@ pub(super) struct EditBlock {
 pub struct Editor<'a> {
     pub(super) snapshot: Snapshot<'a>,
     /// Input instructions are the first nodes, under their own numbers.
-    nodes: PrimaryMap<Node, NodeData>,
+    nodes: PrimaryMap<EditedInstruction, EditedData>,
     pub(super) blocks: PrimaryMap<Block, EditBlock>,
     /// The layout.
     pub(super) order: Vec<Block>,
@@ -162,14 +162,17 @@ pub struct Editor<'a> {
 impl<'a> Editor<'a> {
     /// Creates an editor of `snapshot`, with no edits yet.
     pub fn new(snapshot: Snapshot<'a>) -> Self {
-        let node = |instruction| NodeData {
+        let node = |instruction| EditedData {
             origin: Origin::Input(instruction),
             operands: None,
             merged: SmallVec::new(),
         };
         let block = |block: Block| EditBlock {
             origin: block.as_u32(),
-            nodes: snapshot.instruction_range(block).map(Node::new).collect(),
+            nodes: snapshot
+                .instruction_range(block)
+                .map(EditedInstruction::new)
+                .collect(),
             successors: snapshot.edges(block).to_vec(),
         };
         Self {
@@ -190,8 +193,8 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the node of an input instruction.
-    pub fn node(&self, instruction: Instruction) -> Node {
-        Node::new(instruction.index())
+    pub fn node(&self, instruction: Instruction) -> EditedInstruction {
+        EditedInstruction::new(instruction.index())
     }
 
     /// Returns the blocks in layout order.
@@ -200,7 +203,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the instructions of a block, in order.
-    pub fn nodes_of(&self, block: Block) -> &[Node] {
+    pub fn nodes_of(&self, block: Block) -> &[EditedInstruction] {
         &self.blocks[block].nodes
     }
 
@@ -208,7 +211,7 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// The node was deleted.
-    pub fn position(&self, node: Node) -> Result<Position, EditError> {
+    pub fn position(&self, node: EditedInstruction) -> Result<Position, EditError> {
         for &block in &self.order {
             if let Some(index) = self.blocks[block].nodes.iter().position(|&other| other == node) {
                 return Ok(Position { block, index });
@@ -218,7 +221,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the input instruction that a node is or copies.
-    pub fn source(&self, node: Node) -> Option<Instruction> {
+    pub fn source(&self, node: EditedInstruction) -> Option<Instruction> {
         match self.nodes[node].origin {
             Origin::Input(instruction) | Origin::Clone(instruction) => Some(instruction),
             Origin::New { source, .. } => source,
@@ -226,7 +229,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the flags of a node's opcode; empty for opcodes that the input does not use.
-    pub(super) fn opcode_flags(&self, node: Node) -> OpcodeFlags {
+    pub(super) fn opcode_flags(&self, node: EditedInstruction) -> OpcodeFlags {
         match &self.nodes[node].origin {
             Origin::Input(instruction) | Origin::Clone(instruction) => {
                 self.snapshot.instruction(*instruction).opcode_flags()
@@ -247,7 +250,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns a node's current operands.
-    pub fn operands(&self, node: Node) -> &[OperandRecord] {
+    pub fn operands(&self, node: EditedInstruction) -> &[OperandRecord] {
         let data = &self.nodes[node];
         match (&data.operands, &data.origin) {
             (Some(operands), _) => operands,
@@ -259,7 +262,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns a node's operands, to modify.
-    pub(super) fn operands_mut(&mut self, node: Node) -> &mut Vec<OperandRecord> {
+    pub(super) fn operands_mut(&mut self, node: EditedInstruction) -> &mut Vec<OperandRecord> {
         let data = &mut self.nodes[node];
         data.operands.get_or_insert_with(|| match data.origin {
             Origin::Input(instruction) | Origin::Clone(instruction) => {
@@ -293,7 +296,7 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// It was deleted already.
-    pub fn delete(&mut self, node: Node) -> Result<(), EditError> {
+    pub fn delete(&mut self, node: EditedInstruction) -> Result<(), EditError> {
         let position = self.position(node)?;
         self.blocks[position.block].nodes.remove(position.index);
         Ok(())
@@ -304,7 +307,7 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// One of the two was deleted already.
-    pub fn merge(&mut self, node: Node, survivor: Node) -> Result<(), EditError> {
+    pub fn merge(&mut self, node: EditedInstruction, survivor: EditedInstruction) -> Result<(), EditError> {
         self.position(survivor)?;
         self.delete(node)?;
         let mut stands_for = std::mem::take(&mut self.nodes[node].merged);
@@ -317,7 +320,12 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// There is no such operand.
-    pub fn set_operand(&mut self, node: Node, number: usize, operand: Operand) -> Result<(), EditError> {
+    pub fn set_operand(
+        &mut self,
+        node: EditedInstruction,
+        number: usize,
+        operand: Operand,
+    ) -> Result<(), EditError> {
         let place = self
             .operands_mut(node)
             .get_mut(number)
@@ -342,7 +350,7 @@ impl<'a> Editor<'a> {
         let mentions = |operand: &OperandRecord| {
             operand.kind == OperandKind::Register as u8 && operand.index == from.as_u32()
         };
-        let all: Vec<Node> = self
+        let all: Vec<EditedInstruction> = self
             .order
             .iter()
             .flat_map(|&block| self.blocks[block].nodes.iter().copied())
@@ -362,9 +370,9 @@ impl<'a> Editor<'a> {
     }
 
     /// Adds an instruction.
-    pub fn insert(&mut self, at: Position, new: NewInstruction<'_>) -> Node {
+    pub fn insert(&mut self, at: Position, new: NewInstruction<'_>) -> EditedInstruction {
         let opcode = self.opcode_index(new.opcode);
-        let node = self.nodes.push(NodeData {
+        let node = self.nodes.push(EditedData {
             origin: Origin::New {
                 opcode,
                 source: new.source,
@@ -381,7 +389,11 @@ impl<'a> Editor<'a> {
     /// # Errors
     /// The instruction is convergent, a call or has side effects, or LLVM does not allow its
     /// duplication.
-    pub fn clone_instruction(&mut self, instruction: Instruction, at: Position) -> Result<Node, EditError> {
+    pub fn clone_instruction(
+        &mut self,
+        instruction: Instruction,
+        at: Position,
+    ) -> Result<EditedInstruction, EditError> {
         const NOT_DUPLICABLE: OpcodeFlags = OpcodeFlags::NOT_DUPLICABLE
             .union(OpcodeFlags::CONVERGENT)
             .union(OpcodeFlags::CALL);
@@ -393,7 +405,7 @@ impl<'a> Editor<'a> {
         {
             return Err(EditError::NotDuplicable);
         }
-        let node = self.nodes.push(NodeData {
+        let node = self.nodes.push(EditedData {
             origin: Origin::Clone(instruction),
             operands: Some(editable_operands(&self.snapshot, instruction)),
             merged: SmallVec::new(),
@@ -406,7 +418,12 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// One of the two was deleted.
-    pub fn move_instruction(&mut self, node: Node, anchor: Node, after: bool) -> Result<(), EditError> {
+    pub fn move_instruction(
+        &mut self,
+        node: EditedInstruction,
+        anchor: EditedInstruction,
+        after: bool,
+    ) -> Result<(), EditError> {
         self.position(anchor)?;
         self.delete(node)?;
         let at = self.position(anchor)?;

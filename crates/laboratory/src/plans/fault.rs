@@ -1,6 +1,6 @@
 //! Deliberately damaged plans: `-oriel-inject-fault`, for tests of the guard around write-back.
 
-use super::{Editor, NewInstruction, Node, Operand, Position};
+use super::{EditedInstruction, Editor, NewInstruction, Operand, Position};
 use oriel_engine::entity::{EntityRef, RegisterClass};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{
@@ -33,7 +33,8 @@ pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
     };
     for block in editor.layout().to_vec() {
         let nodes = editor.nodes_of(block);
-        let is_terminator = |&&node: &&Node| editor.opcode_flags(node).contains(OpcodeFlags::TERMINATOR);
+        let is_terminator =
+            |&&node: &&EditedInstruction| editor.opcode_flags(node).contains(OpcodeFlags::TERMINATOR);
         let index = nodes.len() - nodes.iter().filter(is_terminator).count();
         let register = editor.new_register(class);
         editor.insert(

@@ -14,4 +14,4 @@ pub mod script;
 #[cfg(test)]
 mod tests;
 
-pub use editor::{EditError, Editor, NewInstruction, Node, Operand, Position};
+pub use editor::{EditError, EditedInstruction, Editor, NewInstruction, Operand, Position};

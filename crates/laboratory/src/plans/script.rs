@@ -9,7 +9,7 @@
 //! replace %5 with %twice
 //! ```
 
-use super::{EditError, Editor, NewInstruction, Node, Operand, Position};
+use super::{EditError, EditedInstruction, Editor, NewInstruction, Operand, Position};
 use oriel_engine::entity::{Block, EntityRef, FrameObject, Instruction, Register, RegisterClass};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{OperandKind, Stage};
@@ -125,7 +125,7 @@ struct Interpreter<'a> {
     /// New registers, blocks and instructions by the names in the script.
     registers: HashMap<String, Register>,
     blocks: HashMap<String, Block>,
-    nodes: HashMap<String, Node>,
+    nodes: HashMap<String, EditedInstruction>,
 }
 
 type CommandResult<T> = Result<T, String>;
@@ -298,7 +298,7 @@ impl Interpreter<'_> {
     }
 
     /// `@12`, `ADD32rr#0` (the first of that opcode in the input) or `def(%name)`.
-    fn node(&self, word: &str) -> CommandResult<Node> {
+    fn node(&self, word: &str) -> CommandResult<EditedInstruction> {
         if let Some(&node) = self.nodes.get(word) {
             return Ok(node);
         }

@@ -37,7 +37,7 @@ pub(crate) struct Pair {
 
 /// An instruction that may make others redundant.
 #[derive(Clone, Copy, Debug)]
-struct Leader {
+struct EarlierInstruction {
     instruction: Instruction,
     register: Register,
     block: Block,
@@ -46,8 +46,8 @@ struct Leader {
 /// The comparisons and selects met so far by a walk in reverse post-order.
 #[derive(Debug, Default)]
 pub(crate) struct Redundancy {
-    comparisons: SecondaryMap<PairId, SmallVec<[(Leader, Relations); 2]>>,
-    selects: NumberMap<Register, SmallVec<[Leader; 1]>>,
+    comparisons: SecondaryMap<PairId, SmallVec<[(EarlierInstruction, Relations); 2]>>,
+    selects: NumberMap<Register, SmallVec<[EarlierInstruction; 1]>>,
 }
 
 impl Redundancy {
@@ -65,12 +65,12 @@ impl Redundancy {
         if !function.is_removable_if_unused(instruction) {
             return None;
         }
-        let leads = |leader: &Leader| {
+        let leads = |leader: &EarlierInstruction| {
             // An instruction met earlier in the same block comes before this one.
             function.block_of(leader.instruction) == Some(leader.block)
                 && flow.dominators.dominates(leader.block, block)
         };
-        let pair = |leader: &Leader, is_inverse| Pair {
+        let pair = |leader: &EarlierInstruction, is_inverse| Pair {
             redundant: instruction,
             leader: leader.instruction,
             is_inverse,
@@ -98,7 +98,7 @@ impl Redundancy {
                     .then(|| pair(leader, !is_same))
                 });
                 if found.is_none() {
-                    let leader = Leader {
+                    let leader = EarlierInstruction {
                         instruction,
                         register,
                         block,
@@ -115,7 +115,7 @@ impl Redundancy {
                     recent.find(|leader| is_alike(function, register, leader.register) && leads(leader));
                 let found = found.map(|leader| pair(leader, false));
                 if found.is_none() {
-                    known.push(Leader {
+                    known.push(EarlierInstruction {
                         instruction,
                         register,
                         block,

@@ -17,7 +17,7 @@ use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, V
 
 /// The table's entry for a value.
 #[derive(Debug)]
-struct Known {
+struct NumberedValue {
     /// The first instruction with the value, whose results represent it in keys.
     founder: Instruction,
     leader: Leader,
@@ -90,7 +90,7 @@ struct Numberer<'a> {
     versions: Option<MemoryVersions>,
     scope: Scope<'a>,
     gate: Budget,
-    table: ValueTable<Known>,
+    table: ValueTable<NumberedValue>,
     /// The description of the current expression; kept to reuse its memory.
     words: Vec<u32>,
     /// The number of instructions met so far, the current one included.
@@ -145,7 +145,8 @@ impl Numberer<'_> {
         let hash = Fnv1a::new().words(&self.words).finish();
         let Some(value) = self.table.find(&self.words, hash) else {
             let founder = instruction;
-            self.table.insert(&self.words, hash, Known { founder, leader });
+            self.table
+                .insert(&self.words, hash, NumberedValue { founder, leader });
             return;
         };
         let known = &mut self.table[value];

@@ -1,7 +1,7 @@
 //! A new order of the instructions of a block, with the positions of debug instructions in it.
 
 use super::weights::Weights;
-use super::{Policy, list};
+use super::{ChoiceRule, list};
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_ori::analysis::{DependencyGraph, DependencyNode};
 use oriel_ori::{Function, Instruction, Liveness, Operation, Position};
@@ -16,16 +16,16 @@ pub(crate) struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// Computes the order of a policy.
+    /// Computes the order of a rule.
     pub fn find(
-        policy: Policy,
+        rule: ChoiceRule,
         function: &Function,
         liveness: &Liveness,
         weights: &Weights,
         block: Block,
     ) -> Self {
         let graph = DependencyGraph::compute(function, block);
-        let nodes = list::order(policy, function, liveness, weights, block, &graph);
+        let nodes = list::order(rule, function, liveness, weights, block, &graph);
         Self { block, graph, nodes }
     }
 

@@ -1,7 +1,7 @@
 //! List scheduling from the end of a block to its start.
 //!
-//! Among the instructions whose successors are placed, a [`Policy`] chooses the next one upward;
-//! ties go to the last one in the present order. Most policies consider how many more registers an
+//! Among the instructions whose successors are placed, a [`ChoiceRule`] chooses the next one upward;
+//! ties go to the last one in the present order. Most rules consider how many more registers an
 //! instruction makes live than it frees (it frees those of its results and needs those of its
 //! sources that nothing below reads), and when its result was requested: choosing the latest first
 //! groups the computation of one value (the order of Sethi and Ullman, except that a node's
@@ -17,7 +17,7 @@
 //! one it names.
 
 use super::weights::Weights;
-use super::{Policy, is_load};
+use super::{ChoiceRule, is_load};
 use oriel_engine::entity::{Block, EntityRef, PrimaryMap, Register, SecondaryMap, entity_impl};
 use oriel_ori::analysis::{DependencyGraph, DependencyNode};
 use oriel_ori::{Function, Instruction, Liveness};
@@ -60,7 +60,7 @@ struct NodeData {
 /// An instruction that can be next, ordered by the criteria; the greatest is next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    /// The first criterion of the policy.
+    /// The first criterion of the rule.
     rank: i64,
     asked: u32,
     node: DependencyNode,
@@ -68,7 +68,7 @@ struct Candidate {
 
 /// Returns the nodes of a block's graph in a new order.
 pub(super) fn order(
-    policy: Policy,
+    rule: ChoiceRule,
     function: &Function,
     liveness: &Liveness,
     weights: &Weights,
@@ -76,8 +76,8 @@ pub(super) fn order(
     graph: &DependencyGraph,
 ) -> Vec<DependencyNode> {
     let mut list = List {
-        policy,
-        ranks: fixed_ranks(policy, function, block, graph),
+        rule,
+        ranks: fixed_ranks(rule, function, block, graph),
         graph,
         values: PrimaryMap::new(),
         nodes: SecondaryMap::with_capacity(graph.nodes().len()),
@@ -97,20 +97,20 @@ fn redefines(function: &Function, instruction: Instruction) -> bool {
     results.any(|register| function.unique_definition(register).is_none())
 }
 
-/// Returns the fixed ranks that a policy gives nodes, or none if it depends on the units that they
+/// Returns the fixed ranks that a rule gives nodes, or none if it depends on the units that they
 /// add.
-fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
+fn fixed_ranks(rule: ChoiceRule, function: &Function, block: Block, graph: &DependencyGraph) -> Vec<i64> {
     let by_load = |of_load, of_others| {
         let is_load = |node| is_load(function, graph.instruction(node));
         let rank = |node| if is_load(node) { of_load } else { of_others };
         graph.nodes().map(rank).collect()
     };
-    match policy {
-        Policy::Pressure | Policy::FreeFirst | Policy::FewestAdded => Vec::new(),
-        Policy::AskedLast => vec![0; graph.nodes().len()],
-        Policy::LoadsEarly => by_load(0, 1),
-        Policy::LoadsLate => by_load(1, 0),
-        Policy::LongestPath => {
+    match rule {
+        ChoiceRule::Pressure | ChoiceRule::FreeFirst | ChoiceRule::FewestAdded => Vec::new(),
+        ChoiceRule::AskedLast => vec![0; graph.nodes().len()],
+        ChoiceRule::LoadsEarly => by_load(0, 1),
+        ChoiceRule::LoadsLate => by_load(1, 0),
+        ChoiceRule::LongestPath => {
             let mut depths = vec![0; graph.nodes().len()];
             for node in graph.nodes() {
                 let instruction = graph.instruction(node);
@@ -125,7 +125,7 @@ fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &Depend
             }
             depths
         }
-        Policy::Random(seed) => {
+        ChoiceRule::Random(seed) => {
             // Each block has an order of its own.
             let seed = seed ^ (block.index() as u64).rotate_left(32);
             let mut random = Random::new(seed, Stream::InstructionOrder);
@@ -135,7 +135,7 @@ fn fixed_ranks(policy: Policy, function: &Function, block: Block, graph: &Depend
 }
 
 struct List<'a> {
-    policy: Policy,
+    rule: ChoiceRule,
     /// By node; empty if ranks change.
     ranks: Vec<i64>,
     graph: &'a DependencyGraph,
@@ -254,12 +254,12 @@ impl List<'_> {
 
     fn candidate(&self, node: DependencyNode) -> Candidate {
         let NodeData { adds, asked, .. } = self.nodes[node];
-        let rank = match self.policy {
-            Policy::Pressure | Policy::FreeFirst => i64::from(adds <= 0),
-            Policy::FewestAdded => -adds,
+        let rank = match self.rule {
+            ChoiceRule::Pressure | ChoiceRule::FreeFirst => i64::from(adds <= 0),
+            ChoiceRule::FewestAdded => -adds,
             _ => self.ranks[node.index()],
         };
-        let looks_at_asked = matches!(self.policy, Policy::Pressure | Policy::AskedLast);
+        let looks_at_asked = matches!(self.rule, ChoiceRule::Pressure | ChoiceRule::AskedLast);
         Candidate {
             rank,
             asked: if looks_at_asked { asked } else { 0 },
@@ -301,7 +301,7 @@ fn registers_read(function: &Function, instruction: Instruction) -> impl Iterato
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::policies;
+    use super::super::tests::rules;
     use super::*;
     use oriel_engine::graph::Traversal;
     use oriel_engine::snapshot::abi::Stage;
@@ -311,21 +311,21 @@ mod tests {
 
     /// Returns the order of the entry block of a kernel in late form, by numbers in the present
     /// one.
-    fn numbers(policy: Policy, body: &str) -> Vec<usize> {
+    fn numbers(rule: ChoiceRule, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
         let flow = ControlFlow::analyze(&function, Traversal::default());
         let liveness = Liveness::compute(&function, &flow);
         let graph = DependencyGraph::compute(&function, function.entry());
         let weights = Weights::of(&function);
-        let order = order(policy, &function, &liveness, &weights, function.entry(), &graph);
+        let order = order(rule, &function, &liveness, &weights, function.entry(), &graph);
         order.into_iter().map(EntityRef::index).collect()
     }
 
     #[test]
     fn what_computes_one_value_stands_together() {
         let found = numbers(
-            Policy::Pressure,
+            ChoiceRule::Pressure,
             "    %1:R32 = LD.global.b32.b32 [0]
     %2:R32 = LD.global.b32.b32 [4]
     %3:R32 = LD.global.b32.b32 [8]
@@ -344,7 +344,7 @@ mod tests {
     fn what_frees_registers_comes_before_what_takes_them() {
         // Upward: the second load frees a register as soon as its value was requested.
         let found = numbers(
-            Policy::Pressure,
+            ChoiceRule::Pressure,
             "    %1:R32 = LD.global.b32.b32 [0]
     %2:R32 = LD.global.b32.b32 [4]
     %3:R32 = IADD.b32 %1, 1
@@ -368,22 +368,22 @@ mod tests {
     ST.shared.b32.b32 %7, [0]
 ";
         let orders = [
-            (Policy::AskedLast, [2, 4, 0, 1, 3, 5, 6, 7]),
-            (Policy::LongestPath, [0, 2, 1, 4, 3, 5, 6, 7]),
-            (Policy::LoadsEarly, [0, 1, 2, 3, 4, 5, 6, 7]),
-            (Policy::LoadsLate, [0, 1, 3, 2, 4, 5, 6, 7]),
+            (ChoiceRule::AskedLast, [2, 4, 0, 1, 3, 5, 6, 7]),
+            (ChoiceRule::LongestPath, [0, 2, 1, 4, 3, 5, 6, 7]),
+            (ChoiceRule::LoadsEarly, [0, 1, 2, 3, 4, 5, 6, 7]),
+            (ChoiceRule::LoadsLate, [0, 1, 3, 2, 4, 5, 6, 7]),
         ];
-        for (policy, order) in orders {
-            assert_eq!(numbers(policy, body), order, "{policy:?}");
+        for (rule, order) in orders {
+            assert_eq!(numbers(rule, body), order, "{rule:?}");
         }
-        let random = |seed| numbers(Policy::Random(seed), body);
+        let random = |seed| numbers(ChoiceRule::Random(seed), body);
         assert!((1..20).any(|seed| random(seed) != random(0)));
     }
 
     #[test]
     fn a_register_is_defined_again_behind_all_before() {
         let found = numbers(
-            Policy::Pressure,
+            ChoiceRule::Pressure,
             "    %1:R32 = MOV.b32 1
     %2:R32 = LD.global.b32.b32 [0]
     %3:R32 = LD.global.b32.b32 [4]
@@ -404,14 +404,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
-        fn every_order_keeps_the_dependences(seed: u64, late: bool, policy in policies()) {
+        fn every_order_keeps_the_dependences(seed: u64, late: bool, rule in rules()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
             let flow = ControlFlow::analyze(&function, Traversal::default());
             let liveness = Liveness::compute(&function, &flow);
             let weights = Weights::of(&function);
             for &block in function.blocks() {
                 let graph = DependencyGraph::compute(&function, block);
-                let order = order(policy, &function, &liveness, &weights, block, &graph);
+                let order = order(rule, &function, &liveness, &weights, block, &graph);
                 let mut places = SecondaryMap::with_default(None);
                 for (place, &node) in order.iter().enumerate() {
                     prop_assert_eq!(places[node].replace(place), None);

@@ -29,7 +29,7 @@ use oriel_ori::{AddressSpace, Function, Instruction, Operation};
 
 /// The rule that chooses the next instruction, from the end of a block upward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
+pub(super) enum ChoiceRule {
     /// One that makes no more registers live than it frees; among those, or if there is none, the
     /// one whose result was requested last.
     Pressure,
@@ -51,11 +51,11 @@ pub(super) enum Policy {
     Random(u64),
 }
 
-impl Policy {
-    /// The number of policies, not counting seeds.
+impl ChoiceRule {
+    /// The number of rules, not counting seeds.
     pub const COUNT: i64 = 8;
 
-    /// Returns the policy with a number from 1 on, as the knob names them; the seed is for the one
+    /// Returns the rule with a number from 1 on, as the knob names them; the seed is for the one
     /// that takes it.
     pub fn of(number: i64, seed: u64) -> Option<Self> {
         Some(match number {

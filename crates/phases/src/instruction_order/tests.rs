@@ -1,4 +1,4 @@
-//! Properties of every policy, and the weights of registers.
+//! Properties of every rule, and the weights of registers.
 
 use super::*;
 use oriel_engine::entity::EntitySet;
@@ -11,10 +11,10 @@ use oriel_ori::{
 };
 use proptest::prelude::*;
 
-/// Any policy.
-pub(super) fn policies() -> impl Strategy<Value = Policy> {
-    (1..=Policy::COUNT, any::<u64>())
-        .prop_map(|(number, seed)| Policy::of(number, seed).expect("there is one"))
+/// Any rule.
+pub(super) fn rules() -> impl Strategy<Value = ChoiceRule> {
+    (1..=ChoiceRule::COUNT, any::<u64>())
+        .prop_map(|(number, seed)| ChoiceRule::of(number, seed).expect("there is one"))
 }
 
 #[test]
@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn orders_leave_debug_instructions_right(seed: u64, late: bool, every in 1usize..4, policy in policies()) {
+    fn orders_leave_debug_instructions_right(seed: u64, late: bool, every in 1usize..4, rule in rules()) {
         let mut function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
         let plain = function.clone();
         with_debug(&mut function, every);
@@ -99,7 +99,7 @@ proptest! {
             let weights = Weights::of(function);
             let blocks = function.blocks().iter();
             let orders: Vec<BlockOrder> =
-                blocks.map(|&block| BlockOrder::find(policy, function, &liveness, &weights, block)).collect();
+                blocks.map(|&block| BlockOrder::find(rule, function, &liveness, &weights, block)).collect();
             orders.iter().map(|order| order.apply(function)).sum::<usize>()
         };
         order_all(&mut function);

@@ -10,7 +10,7 @@
 //! register takes part twice: merging two others changes neither its definitions nor its uses.
 
 use super::marks::Counts;
-use super::policy::Policy;
+use super::settings::CopySettings;
 use crate::copies::{is_alike, registers_of_copy};
 use crate::{Analyses, PhaseContext, RemarkKind};
 use oriel_engine::entity::{Block, EntitySet, Register};
@@ -31,12 +31,12 @@ const MENTION_LIMIT: usize = 256;
 /// Merges registers. Returns how many copies were removed.
 pub(super) fn coalesce(
     function: &mut Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     context: &mut PhaseContext<'_>,
 ) -> Counts {
     let mut total = Counts::default();
     for round in 0..ROUNDS {
-        let (merges, is_last) = find_merges(function, policy, context, round == 0);
+        let (merges, is_last) = find_merges(function, settings, context, round == 0);
         if merges.is_empty() {
             break;
         }
@@ -61,7 +61,7 @@ struct Merge {
 /// Returns the registers to merge in a round, and whether no copy was postponed because of them.
 fn find_merges(
     function: &Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     context: &mut PhaseContext<'_>,
     speaks: bool,
 ) -> (Vec<Merge>, bool) {
@@ -78,7 +78,7 @@ fn find_merges(
             is_last = false;
             continue;
         }
-        let problem = problem_with(function, policy, &liveness, block, gone, kept);
+        let problem = problem_with(function, settings, &liveness, block, gone, kept);
         if let Some(problem) = problem {
             if speaks {
                 context.remark(RemarkKind::Missed, "Coalesce", function, Some(copy), || {
@@ -119,7 +119,7 @@ fn copies_of(function: &Function) -> Vec<(Instruction, Block, Register, Register
 /// Returns why two registers cannot be merged.
 fn problem_with(
     function: &Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     liveness: &Liveness,
     block: Block,
     gone: Register,
@@ -143,20 +143,20 @@ fn problem_with(
         return Some("one of them is never written");
     }
     let is_address = |(user, number)| function.expected(user, Role::Source, number) == Expected::Address;
-    if !policy.changes_addresses() && function.uses(gone).chain(function.uses(kept)).any(is_address) {
+    if !settings.changes_addresses() && function.uses(gone).chain(function.uses(kept)).any(is_address) {
         return Some("one of them is an address, and CopyPropAddr or the pipeline's progress forbids that");
     }
     if interfere_but_for_copies(function, liveness, gone, kept) {
         return Some("their values are live at the same time");
     }
-    if !policy.copies.spend() {
+    if !settings.copies.spend() {
         return Some("the budget is exhausted");
     }
     let is_local = |register: Register| {
         let mut users = function.uses(register);
         users.all(|(user, _)| function.block_of(user) == Some(block))
     };
-    if !is_local(gone) && !policy.global.spend() {
+    if !is_local(gone) && !settings.global.spend() {
         return Some("the budget is exhausted");
     }
     None

@@ -17,7 +17,7 @@
 //! weighed.
 
 use super::marks::{Counts, apply_marks};
-use super::policy::{Policy, Refusal};
+use super::settings::{CopySettings, Refusal};
 use crate::copies::is_alike;
 use crate::general_optimize::branch_conditions::{BranchConditions, FlowPoint};
 use crate::general_optimize::values::Values;
@@ -45,7 +45,7 @@ pub(crate) enum Guards {
 /// Propagates copies. Returns how many instructions were removed.
 pub(super) fn propagate(
     function: &mut Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     context: &mut PhaseContext<'_>,
     guards: Guards,
 ) -> Counts {
@@ -64,14 +64,14 @@ pub(super) fn propagate(
     let mut marked: Vec<(Instruction, Decision)> = Vec::new();
     for &block in propagator.flow.clone().order.as_slice() {
         for instruction in function.instructions(block) {
-            if let Some(decision) = propagator.decide(function, policy, context, instruction, block) {
+            if let Some(decision) = propagator.decide(function, settings, context, instruction, block) {
                 marked.push((instruction, decision));
             }
         }
     }
     let mut replaced = 0;
     for (instruction, decision) in marked {
-        replaced += propagator.apply(function, policy, context, instruction, decision);
+        replaced += propagator.apply(function, settings, context, instruction, decision);
     }
     Counts {
         replaced,
@@ -120,21 +120,21 @@ impl CopyPropagator {
     fn decide(
         &mut self,
         function: &Function,
-        policy: &mut Policy,
+        settings: &mut CopySettings,
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
         block: Block,
     ) -> Option<Decision> {
         let decision = match function.operation(instruction) {
-            Operation::Mov | Operation::Copy => self.decide_copy(function, policy, instruction)?,
+            Operation::Mov | Operation::Copy => self.decide_copy(function, settings, instruction)?,
             Operation::Sel => self.decide_select(function, instruction, block)?,
-            Operation::S2r if policy.fixed => {
-                self.decide_fixed(function, policy, context, instruction, block)?
+            Operation::S2r if settings.fixed => {
+                self.decide_fixed(function, settings, context, instruction, block)?
             }
             _ => return None,
         };
         let result = function.result(instruction, 0).as_register()?;
-        if let Err(refusal) = check(function, policy, decision, result, block) {
+        if let Err(refusal) = check(function, settings, decision, result, block) {
             context.remark(RemarkKind::Missed, "Copy", function, Some(instruction), || {
                 format!("the copy stays: {}", refusal.reason())
             });
@@ -146,7 +146,12 @@ impl CopyPropagator {
         Some(decision)
     }
 
-    fn decide_copy(&self, function: &Function, policy: &Policy, copy: Instruction) -> Option<Decision> {
+    fn decide_copy(
+        &self,
+        function: &Function,
+        settings: &CopySettings,
+        copy: Instruction,
+    ) -> Option<Decision> {
         let (result, source) = (function.result(copy, 0).as_register()?, function.source(copy, 0));
         if source.is_modified() || source.is_undefined() {
             return None;
@@ -154,7 +159,7 @@ impl CopyPropagator {
         match source.as_register() {
             Some(source) => is_alike(function, result, source).then(|| Decision::Register(self.root(source))),
             None => {
-                (source.is_constant() && !policy.no_constant_operands).then_some(Decision::Constant(source))
+                (source.is_constant() && !settings.no_constant_operands).then_some(Decision::Constant(source))
             }
         }
     }
@@ -190,7 +195,7 @@ impl CopyPropagator {
     fn decide_fixed(
         &mut self,
         function: &Function,
-        policy: &Policy,
+        settings: &CopySettings,
         context: &mut PhaseContext<'_>,
         read: Instruction,
         block: Block,
@@ -210,7 +215,7 @@ impl CopyPropagator {
         // The register must stay live until the new read, which it replaces from there on.
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, register, read);
-        if !policy.forces_global && !extension.fits(policy.room()) {
+        if !settings.forces_global && !extension.fits(settings.room()) {
             context.remark(RemarkKind::Missed, "Pressure", function, Some(read), || {
                 format!(
                     "it is read again: there is no room for %{} up to here",
@@ -260,7 +265,7 @@ impl CopyPropagator {
     fn apply(
         &mut self,
         function: &mut Function,
-        policy: &Policy,
+        settings: &CopySettings,
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
         decision: Decision,
@@ -284,8 +289,8 @@ impl CopyPropagator {
             };
             let is_whole = matches!(decision, Decision::Register(_));
             if let Some(new) = new
-                && is_allowed(function, policy, user, number, new)
-                && (is_whole || self.has_room(function, policy, context, (user, number), new))
+                && is_allowed(function, settings, user, number, new)
+                && (is_whole || self.has_room(function, settings, context, (user, number), new))
             {
                 let old = function.source(user, number);
                 let new = new.as_register().map_or(new, |source| old.with_register(source));
@@ -319,7 +324,7 @@ impl CopyPropagator {
     fn has_room(
         &mut self,
         function: &Function,
-        policy: &Policy,
+        settings: &CopySettings,
         context: &mut PhaseContext<'_>,
         (user, number): (Instruction, usize),
         new: Operand,
@@ -340,7 +345,7 @@ impl CopyPropagator {
         };
         let map = Self::pressure(&mut self.map, function, context);
         let extension = map.extension(function, source, at);
-        let fits = policy.forces_global || extension.fits(policy.room());
+        let fits = settings.forces_global || extension.fits(settings.room());
         if fits {
             map.accept(function, &extension, None);
         } else {
@@ -355,33 +360,39 @@ impl CopyPropagator {
 /// Checks whether the uses of a result in a block or behind it may be replaced.
 fn check(
     function: &Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     decision: Decision,
     result: Register,
     block: Block,
 ) -> Result<(), Refusal> {
     if let Decision::Register(source) = decision {
-        policy.check_source(function, source)?;
+        settings.check_source(function, source)?;
         let mut users = function.uses(result);
         let is_local = users.all(|(user, _)| function.block_of(user) == Some(block));
-        if !is_local && !policy.global.spend() {
+        if !is_local && !settings.global.spend() {
             return Err(Refusal::Budget);
         }
     }
-    match policy.copies.spend() {
+    match settings.copies.spend() {
         true => Ok(()),
         false => Err(Refusal::Budget),
     }
 }
 
 /// True if another operand may replace a use.
-fn is_allowed(function: &Function, policy: &Policy, user: Instruction, number: usize, new: Operand) -> bool {
+fn is_allowed(
+    function: &Function,
+    settings: &CopySettings,
+    user: Instruction,
+    number: usize,
+    new: Operand,
+) -> bool {
     let old = function.source(user, number);
     match new.as_register() {
-        Some(source) => policy.check_use(function, user, number, Some(source)).is_ok(),
+        Some(source) => settings.check_use(function, user, number, Some(source)).is_ok(),
         None => {
             !old.is_modified()
-                && policy.check_use(function, user, number, None).is_ok()
+                && settings.check_use(function, user, number, None).is_ok()
                 && takes_directly(function, user, number, new)
         }
     }

@@ -16,7 +16,7 @@ use super::available_copies::{
     AvailableCopies, AvailableCopy, BOUNDARY_LIMIT, CopiedValue, CopyId, State, Wanted,
 };
 use super::marks::{Counts, apply_marks};
-use super::policy::{Policy, Refusal};
+use super::settings::{CopySettings, Refusal};
 use crate::copies::is_alike;
 use crate::{Analyses, PhaseContext, RemarkKind};
 use oriel_engine::bitvector::EntityBitSet;
@@ -34,13 +34,13 @@ const MENTION_LIMIT: usize = 128;
 /// Propagates copies. Returns how many instructions were removed.
 pub(super) fn propagate(
     function: &mut Function,
-    policy: &mut Policy,
+    settings: &mut CopySettings,
     context: &mut PhaseContext<'_>,
 ) -> Counts {
     let mut total = Counts::default();
     for _ in 0..ROUNDS {
         let flow = context.control_flow(function);
-        let summary = Round::run(function, &flow, policy, context);
+        let summary = Round::run(function, &flow, settings, context);
         if summary.counts == Counts::default() {
             break;
         }
@@ -88,13 +88,13 @@ impl<'a> Round<'a> {
     fn run(
         function: &mut Function,
         flow: &'a ControlFlow,
-        policy: &mut Policy,
+        settings: &mut CopySettings,
         context: &mut PhaseContext<'_>,
     ) -> RoundSummary {
         let wanted = Wanted {
-            constants: policy.several_constants,
-            fixed: policy.fixed,
-            complements: policy.complements,
+            constants: settings.several_constants,
+            fixed: settings.fixed,
+            complements: settings.complements,
             boundary_bits: BOUNDARY_LIMIT,
         };
         let mut round = Self {
@@ -110,8 +110,8 @@ impl<'a> Round<'a> {
         if round.copies.rows.is_empty() {
             return RoundSummary::default();
         }
-        round.survey(function, policy, context);
-        round.choose(function, policy, context);
+        round.survey(function, settings, context);
+        round.choose(function, settings, context);
         let (replaced, turns_branches) = round.replace_uses(function);
         let counts = Counts {
             replaced,
@@ -132,14 +132,19 @@ impl<'a> Round<'a> {
     }
 
     /// Marks redundant instructions, and records which uses must stay.
-    fn survey(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
+    fn survey(
+        &mut self,
+        function: &mut Function,
+        settings: &mut CopySettings,
+        context: &mut PhaseContext<'_>,
+    ) {
         let mut state = State::default();
         let mut redundant = Vec::new();
         for block in self.reachable(function) {
             self.copies.enter(block, &mut state);
             for instruction in function.instructions(block) {
                 if !function.operation(instruction).is_debug() {
-                    self.survey_uses(function, policy, instruction, &state);
+                    self.survey_uses(function, settings, instruction, &state);
                     if self.is_redundant(function, instruction, &state) {
                         let is_local = self.copies.is_lost_at_start(block, instruction);
                         redundant.push((instruction, is_local));
@@ -151,7 +156,7 @@ impl<'a> Round<'a> {
         for (instruction, is_local) in redundant {
             let register = function.result(instruction, 0).as_register();
             let register = register.expect("a copy has a result");
-            if let Err(refusal) = self.check_held(function, policy, context, instruction, is_local) {
+            if let Err(refusal) = self.check_held(function, settings, context, instruction, is_local) {
                 missed(function, context, instruction, refusal);
                 continue;
             }
@@ -172,7 +177,7 @@ impl<'a> Round<'a> {
     fn check_held(
         &mut self,
         function: &Function,
-        policy: &mut Policy,
+        settings: &mut CopySettings,
         context: &mut PhaseContext<'_>,
         instruction: Instruction,
         is_local: bool,
@@ -180,16 +185,16 @@ impl<'a> Round<'a> {
         let register = function.result(instruction, 0).as_register();
         let register = register.expect("a copy has a result");
         let mentions = function.uses(register).chain(function.definitions(register));
-        if !policy.forces_global && mentions.take(MENTION_LIMIT + 1).count() > MENTION_LIMIT {
+        if !settings.forces_global && mentions.take(MENTION_LIMIT + 1).count() > MENTION_LIMIT {
             return Err(Refusal::Mentions);
         }
         let map = self.map.get_or_insert_with(|| context.pressure_map(function));
         let extensions = extensions_before(function, self.flow, map, register, instruction);
-        let has_room = |extension: &RangeExtension| extension.fits(policy.room());
-        if !policy.forces_global && !extensions.iter().all(has_room) {
+        let has_room = |extension: &RangeExtension| extension.fits(settings.room());
+        if !settings.forces_global && !extensions.iter().all(has_room) {
             return Err(Refusal::Pressure);
         }
-        if !policy.copies.spend() || (!is_local && !policy.global.spend()) {
+        if !settings.copies.spend() || (!is_local && !settings.global.spend()) {
             return Err(Refusal::Budget);
         }
         for extension in &extensions {
@@ -248,7 +253,13 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn survey_uses(&mut self, function: &Function, policy: &Policy, user: Instruction, state: &State) {
+    fn survey_uses(
+        &mut self,
+        function: &Function,
+        settings: &CopySettings,
+        user: Instruction,
+        state: &State,
+    ) {
         let sources = function.sources(user);
         for (number, operand) in sources.iter().enumerate() {
             let Some(register) = operand.read_register() else {
@@ -261,7 +272,7 @@ impl<'a> Round<'a> {
                 let can_change = state.known.contains(copy)
                     && match self.copies.rows[copy].held {
                         CopiedValue::Register(source) => {
-                            policy.check_use(function, user, number, Some(source)).is_ok()
+                            settings.check_use(function, user, number, Some(source)).is_ok()
                         }
                         CopiedValue::Complement(_) => self.can_turn(function, user, number),
                         CopiedValue::Bits(_) | CopiedValue::Special(_) => false,
@@ -274,7 +285,12 @@ impl<'a> Round<'a> {
     }
 
     /// Chooses the copies whose sources replace their uses, and marks them.
-    fn choose(&mut self, function: &mut Function, policy: &mut Policy, context: &mut PhaseContext<'_>) {
+    fn choose(
+        &mut self,
+        function: &mut Function,
+        settings: &mut CopySettings,
+        context: &mut PhaseContext<'_>,
+    ) {
         for block in self.reachable(function) {
             let mut next = function.first(block);
             while let Some(instruction) = next {
@@ -297,7 +313,7 @@ impl<'a> Round<'a> {
                         self.postpones = true;
                         continue;
                     }
-                    if let Err(refusal) = self.check(function, policy, block, register, source) {
+                    if let Err(refusal) = self.check(function, settings, block, register, source) {
                         missed(function, context, instruction, refusal);
                         continue;
                     }
@@ -317,18 +333,18 @@ impl<'a> Round<'a> {
     fn check(
         &self,
         function: &Function,
-        policy: &mut Policy,
+        settings: &mut CopySettings,
         home: Block,
         register: Register,
         source: Register,
     ) -> Result<(), Refusal> {
-        policy.check_source(function, source)?;
-        if !policy.reaching_definitions && function.unique_definition(register).is_none() {
+        settings.check_source(function, source)?;
+        if !settings.reaching_definitions && function.unique_definition(register).is_none() {
             return Err(Refusal::SeveralDefinitions);
         }
         let mut users = function.uses(register);
         let is_local = users.all(|(user, _)| function.block_of(user) == Some(home));
-        if !policy.copies.spend() || (!is_local && !policy.global.spend()) {
+        if !settings.copies.spend() || (!is_local && !settings.global.spend()) {
             return Err(Refusal::Budget);
         }
         Ok(())

@@ -14,7 +14,7 @@ pub(super) struct ChainId(u32);
 entity_impl!(ChainId, "chain");
 
 /// A chain whose prefixes others can use.
-struct Known {
+struct SharedChain {
     chain: Chain,
     /// Its position in the walk.
     position: u32,
@@ -40,7 +40,7 @@ pub(super) struct Prefix {
 /// Prefixes by their leaves.
 #[derive(Default)]
 pub(super) struct Prefixes {
-    chains: PrimaryMap<ChainId, Known>,
+    chains: PrimaryMap<ChainId, SharedChain>,
     table: ValueTable<Prefix>,
 }
 
@@ -89,7 +89,7 @@ impl Prefixes {
             let (words, hash) = key_of_prefix(&words, length);
             self.table.insert(words, hash, Prefix { chain: id, length });
         }
-        self.chains.push(Known {
+        self.chains.push(SharedChain {
             chain,
             position,
             built,

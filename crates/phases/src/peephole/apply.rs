@@ -1,6 +1,6 @@
 //! Planning and applying rewrites.
 
-use super::rewrite::{Becomes, Node, Rewrite, Value};
+use super::rewrite::{Becomes, NewInstruction, Rewrite, Value};
 use crate::copies::is_alike;
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::ConstantKind;
@@ -124,7 +124,11 @@ fn plan_value(function: &mut Function, target: Instruction, value: Value) -> Opt
     })
 }
 
-fn plan_nodes(function: &mut Function, target: Instruction, nodes: &[Node]) -> Option<PlannedChange> {
+fn plan_nodes(
+    function: &mut Function,
+    target: Instruction,
+    nodes: &[NewInstruction],
+) -> Option<PlannedChange> {
     let mut inner: SmallVec<[Register; 2]> = SmallVec::new();
     let mut builders: SmallVec<[InstructionBuilder; 1]> = SmallVec::new();
     for (number, node) in nodes.iter().enumerate() {
@@ -181,7 +185,7 @@ fn operand(function: &mut Function, value: Value, data_type: DataType, inner: &[
     match value {
         Value::Operand(operand) => operand,
         Value::Integer(value) => function.integer_operand(value),
-        Value::Node(number) => function.register_operand(inner[number]),
+        Value::NewInstruction(number) => function.register_operand(inner[number]),
         Value::Bits(bits) => {
             let kind = match data_type {
                 DataType::F64 => ConstantKind::Double,

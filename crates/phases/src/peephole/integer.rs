@@ -1,7 +1,7 @@
 //! Identities of sums, products, minima and the like.
 
 use super::matcher::{Matcher, signed};
-use super::rewrite::{Becomes, Change, Node, Rewrite, Value, node, plain, value};
+use super::rewrite::{Becomes, Change, NewInstruction, Rewrite, Value, node, plain, value};
 use super::rule::{Governs, Rule};
 use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_ori::{DataType, Instruction, Operand, Operation};
@@ -500,7 +500,7 @@ fn fuse_extension(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
         }
         rewrite.push(Change {
             target: user,
-            becomes: Becomes::Nodes(smallvec![Node::new(
+            becomes: Becomes::Nodes(smallvec![NewInstruction::new(
                 wide,
                 &[narrow.into(), Value::Integer(1), summand.into()]
             )]),

@@ -12,7 +12,7 @@
 
 use super::conversions::{extended_word, resizing, words_of};
 use super::matcher::{Matcher, signed};
-use super::rewrite::{Node, Rewrite, Value, nodes, plain, variant};
+use super::rewrite::{NewInstruction, Rewrite, Value, nodes, plain, variant};
 use super::rule::{Governs, Rule};
 use oriel_arithmetic::low_bits;
 use oriel_ori::{DataType, Instruction, Operand, Operation, Variant};
@@ -48,14 +48,14 @@ fn narrow_tree(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewrite> {
     };
     // The root itself becomes the last node, which a leaf cannot be.
     match tree.narrow(wide, DEPTH)? {
-        Value::Node(_) => nodes(root, tree.nodes),
+        Value::NewInstruction(_) => nodes(root, tree.nodes),
         leaf => super::rewrite::value(root, leaf),
     }
 }
 
 struct Tree<'a> {
     matcher: &'a Matcher<'a>,
-    nodes: SmallVec<[Node; 1]>,
+    nodes: SmallVec<[NewInstruction; 1]>,
 }
 
 impl Tree<'_> {
@@ -88,7 +88,7 @@ impl Tree<'_> {
             | Operation::Imul => {
                 let [a, b] = matcher.two(definition);
                 let sources = [self.narrow(a, depth - 1)?, self.narrow(b, depth - 1)?];
-                self.add(Node::new(plain(operation, DataType::B32), &sources))
+                self.add(NewInstruction::new(plain(operation, DataType::B32), &sources))
             }
             Operation::Shl => {
                 let amount = matcher.constant(matcher.source(definition, 1), 32)?;
@@ -96,7 +96,7 @@ impl Tree<'_> {
                     return Some(Value::Integer(0));
                 }
                 let shifted = self.narrow(matcher.source(definition, 0), depth - 1)?;
-                self.add(Node::new(
+                self.add(NewInstruction::new(
                     plain(operation, DataType::B32),
                     &[shifted, Value::Integer(amount as i64)],
                 ))
@@ -123,7 +123,7 @@ impl Tree<'_> {
         let is_signed = matcher.data_type(shift).is_signed();
         let shift_word = |word: Operand, amount: u64, is_signed: bool| {
             let data_type = if is_signed { DataType::S32 } else { DataType::U32 };
-            Node::new(
+            NewInstruction::new(
                 plain(Operation::Shr, data_type),
                 &[word.into(), Value::Integer(amount as i64)],
             )
@@ -132,7 +132,7 @@ impl Tree<'_> {
             (Some(_), Some(_), 1..32) if !matcher.has_funnel_shifts() => None,
             (Some(low), Some(high), 1..32) => {
                 let funnel = variant(Operation::Shf, DataType::B32, Variant::Right);
-                self.add(Node::new(
+                self.add(NewInstruction::new(
                     funnel,
                     &[low.into(), high.into(), Value::Integer(amount as i64)],
                 ))
@@ -144,8 +144,8 @@ impl Tree<'_> {
         }
     }
 
-    fn add(&mut self, node: Node) -> Option<Value> {
+    fn add(&mut self, node: NewInstruction) -> Option<Value> {
         self.nodes.push(node);
-        (self.nodes.len() <= MOST_NODES).then(|| Value::Node(self.nodes.len() - 1))
+        (self.nodes.len() <= MOST_NODES).then(|| Value::NewInstruction(self.nodes.len() - 1))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conversions::extended_word;
 use super::matcher::{Matcher, signed};
-use super::rewrite::{Node, Rewrite, Value, compare, node, plain, sources, value};
+use super::rewrite::{NewInstruction, Rewrite, Value, compare, node, plain, sources, value};
 use super::rule::{Governs, Rule};
 use oriel_arithmetic::low_bits;
 use oriel_ori::{Comparison, DataType, Instruction, ModifierFlags, Operand, OperandKind, Operation};
@@ -312,7 +312,10 @@ fn select_by_complement(matcher: &Matcher<'_>, root: Instruction) -> Option<Rewr
     let typed = matcher.typed_operation(root);
     super::rewrite::nodes(
         root,
-        smallvec![Node::new(typed, &[b.into(), a.into(), predicate.into()])],
+        smallvec![NewInstruction::new(
+            typed,
+            &[b.into(), a.into(), predicate.into()]
+        )],
     )
 }
 

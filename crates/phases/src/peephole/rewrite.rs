@@ -14,7 +14,7 @@ pub(super) enum Value {
     /// The bits of a float of the result's type.
     Bits(u64),
     /// The result of an earlier node of the same change.
-    Node(usize),
+    NewInstruction(usize),
 }
 
 impl From<Operand> for Value {
@@ -31,7 +31,7 @@ impl From<i64> for Value {
 
 /// An instruction to create.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct NewInstruction {
     pub typed: TypedOperation,
     pub sources: SmallVec<[Value; 4]>,
 }
@@ -49,7 +49,7 @@ pub(super) enum Becomes {
     /// This value replaces its result.
     Value(Value),
     /// The last of these replaces it; the others come before it.
-    Nodes(SmallVec<[Node; 1]>),
+    Nodes(SmallVec<[NewInstruction; 1]>),
     /// The same instruction with other sources.
     Sources(SmallVec<[Value; 4]>),
 }
@@ -65,11 +65,11 @@ pub(super) fn value(target: Instruction, value: impl Into<Value>) -> Option<Rewr
 
 /// Replaces an instruction by another.
 pub(super) fn node(target: Instruction, typed: TypedOperation, sources: &[Value]) -> Option<Rewrite> {
-    nodes(target, smallvec![Node::new(typed, sources)])
+    nodes(target, smallvec![NewInstruction::new(typed, sources)])
 }
 
 /// Replaces an instruction by several.
-pub(super) fn nodes(target: Instruction, nodes: SmallVec<[Node; 1]>) -> Option<Rewrite> {
+pub(super) fn nodes(target: Instruction, nodes: SmallVec<[NewInstruction; 1]>) -> Option<Rewrite> {
     let becomes = Becomes::Nodes(nodes);
     Some(smallvec![Change { target, becomes }])
 }
@@ -80,7 +80,7 @@ pub(super) fn sources(target: Instruction, sources: SmallVec<[Value; 4]>) -> Opt
     Some(smallvec![Change { target, becomes }])
 }
 
-impl Node {
+impl NewInstruction {
     pub fn new(typed: TypedOperation, sources: &[Value]) -> Self {
         Self {
             typed,

@@ -5,7 +5,7 @@ use super::cells::Cells;
 use super::dead_ends::{divergence_of_remaining_lanes, flow_without_exits, returning_blocks};
 use super::expansion::is_call_for_debugger;
 use super::live_cells::LiveCells;
-use super::nodes::{Node, Nodes};
+use super::nodes::{Nodes, ScheduleNode};
 use super::regions::regions;
 use super::rounds::constant_rounds;
 use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
@@ -390,7 +390,7 @@ impl Features {
         cells: &Cells,
         flow: &ControlFlow,
         block: Block,
-        nodes: &[Node],
+        nodes: &[ScheduleNode],
         live: &LiveCells,
     ) {
         let divergent = |list: &[_]| list.iter().filter(|&&cell| !cells.is_uniform(cell)).count() as f32;

@@ -6,7 +6,7 @@ use super::dead_ends::{divergence_of_remaining_lanes, flow_of_machine};
 use super::live_cells::LiveCells;
 use super::nodes::Nodes;
 use super::regions::regions;
-use super::schedule::{BlockGraph, Policy, Scratch};
+use super::schedule::{BlockGraph, ScheduleOrder, Scratch};
 use oriel_ori::{Function, Liveness};
 
 /// Returns the most registers of a region in the better of two orders, that with few registers and
@@ -21,7 +21,8 @@ pub fn least_need(function: &Function, target: &Target) -> u32 {
     let mut scratch = Scratch::default();
     let needs = regions(function, &flow, &nodes).into_iter().map(|region| {
         let graph = BlockGraph::new(&cells, &nodes, &live, &region, &mut scratch);
-        let [few, on_demand] = [Policy::Least, Policy::OnDemand].map(|policy| graph.cost(policy).kept);
+        let [few, on_demand] =
+            [ScheduleOrder::Least, ScheduleOrder::OnDemand].map(|order| graph.cost(order).kept);
         few.min(on_demand)
     });
     needs.max().unwrap_or(0)

@@ -9,7 +9,7 @@ use super::assembly::{Assembly, AssemblyOrder};
 use super::cells::{Cell, Cells, is_parameter_read};
 use super::expansion::{calls_subroutine, is_matrix_operation, latency, temporaries};
 use super::folded::folded_instructions;
-use super::nodes::{Memory, Node, Nodes, Order};
+use super::nodes::{Memory, Nodes, Order, ScheduleNode};
 use oriel_engine::entity::{EntityRef, EntitySet, Register, Symbol};
 use oriel_ori::{
     AddressSpace, Function, Instruction, ModifierFlags, Operand, OperandKind, Operation, OperationFlags,
@@ -72,7 +72,7 @@ const REMEMBERED_PAIRS: usize = 16;
 
 impl<'a> Lowering<'a> {
     /// Adds the node of an instruction, if it takes one, after the nodes that load its constants.
-    fn add(&mut self, instruction: Instruction, nodes: &mut Vec<Node>) {
+    fn add(&mut self, instruction: Instruction, nodes: &mut Vec<ScheduleNode>) {
         let Some(mut node) = self.node(instruction) else {
             return;
         };
@@ -97,7 +97,7 @@ impl<'a> Lowering<'a> {
                     self.cell_count += 2;
                     self.pairs.push((value, pair));
                     let uniform = self.uniform_cells(value);
-                    nodes.push(Node::moving(uniform.collect(), pair));
+                    nodes.push(ScheduleNode::moving(uniform.collect(), pair));
                     pair
                 }
             };
@@ -196,7 +196,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns the node of an instruction; none if it takes none.
-    fn node(&mut self, instruction: Instruction) -> Option<Node> {
+    fn node(&mut self, instruction: Instruction) -> Option<ScheduleNode> {
         let function = self.function;
         let operation = function.operation(instruction);
         if operation.is_debug() || operation == Operation::Nop || self.folded.contains(instruction) {
@@ -230,7 +230,7 @@ impl<'a> Lowering<'a> {
             return None;
         }
         let defined_nothing = defined.is_empty();
-        Some(Node {
+        Some(ScheduleNode {
             defined,
             used,
             latency: latency(function, instruction),
@@ -273,7 +273,7 @@ impl<'a> Lowering<'a> {
         assembly: &Assembly,
         defined: SmallVec<[Cell; 2]>,
         used: SmallVec<[Cell; 4]>,
-    ) -> Node {
+    ) -> ScheduleNode {
         let base = assembly.address_source(self.function, instruction);
         let base = base.and_then(|(source, offset)| {
             let register = self.function.source(instruction, source).as_register()?;
@@ -292,7 +292,7 @@ impl<'a> Lowering<'a> {
             AssemblyOrder::Fence => Order::Fence,
         };
         let is_far = matches!(assembly.space, AddressSpace::Global | AddressSpace::Generic);
-        Node {
+        ScheduleNode {
             latency: assembly.latency,
             temporaries: assembly.temporaries,
             stored_constants: 0,

@@ -35,7 +35,7 @@ const DEBUG_CALL_OFFSET: f32 = 12.0;
 
 /// A node of a tree: a test of an input, or a leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Node {
+struct TreeNode {
     /// The input that it tests.
     input: u8,
     /// The next node, counted from the tree's first: of inputs above the bound, and of others. A
@@ -52,7 +52,7 @@ struct Forest<'m> {
     /// The constant of the sum.
     start: f64,
     /// The nodes of all trees.
-    nodes: &'m [Node],
+    nodes: &'m [TreeNode],
     /// The start of each tree in `nodes`.
     trees: &'m [usize],
 }
@@ -124,7 +124,7 @@ impl Forest<'_> {
     /// Brings all nodes into the cache, which LLVM has used for other things since the last
     /// function. In order that takes half the time of waiting for one node after the other.
     fn fetch(&self) {
-        const PER_LINE: usize = 64 / size_of::<Node>();
+        const PER_LINE: usize = 64 / size_of::<TreeNode>();
         let lines = self.nodes.iter().step_by(PER_LINE);
         std::hint::black_box(lines.fold(0, |sum, node| sum ^ node.input));
     }
@@ -468,21 +468,21 @@ mod tests {
     fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {
         let text = format!("{HEAD}tree 0<80 0.5 1<1.5 0.25 1\n");
         let text = ModelText::parse(&text).expect("a tree");
-        let node = |node: &model_text::Node| {
-            let model_text::Node {
+        let node = |node: &model_text::TreeNode| {
+            let model_text::TreeNode {
                 input,
                 next,
                 bound,
                 value,
             } = *node;
-            Node {
+            TreeNode {
                 input,
                 next,
                 bound,
                 value,
             }
         };
-        let nodes: Vec<Node> = text.registers.nodes.iter().map(node).collect();
+        let nodes: Vec<TreeNode> = text.registers.nodes.iter().map(node).collect();
         let errors = |errors: &'_ model_text::Errors| (errors.interval, errors.ascending.clone());
         let ((interval, ascending), (debug_interval, debug_ascending)) =
             (errors(&text.errors), errors(&text.debug_errors));

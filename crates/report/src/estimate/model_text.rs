@@ -24,7 +24,7 @@ use std::str::SplitWhitespace;
 
 /// A node of a tree, as in `model.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
+pub struct TreeNode {
     pub input: u8,
     pub next: [u8; 2],
     pub bound: f32,
@@ -37,7 +37,7 @@ pub struct Forest {
     /// The constant of the sum.
     pub start: f64,
     /// The nodes of all trees.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
     /// The start of each tree in `nodes`.
     pub trees: Vec<usize>,
 }
@@ -144,7 +144,7 @@ impl<'t> ModelText<'t> {
 impl Forest {
     /// Adds a tree that tests `inputs` inputs; none if the text is malformed.
     fn add(&mut self, text: &str, inputs: usize) -> Option<()> {
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<TreeNode> = Vec::new();
         // Tests whose second subtree is still missing.
         let mut open: Vec<usize> = Vec::new();
         let mut is_complete = false;
@@ -155,7 +155,7 @@ impl Forest {
             let place = u8::try_from(nodes.len()).ok()?;
             if let Some((input, bound)) = word.split_once('<') {
                 open.push(nodes.len());
-                nodes.push(Node {
+                nodes.push(TreeNode {
                     input: input.parse().ok().filter(|&input| usize::from(input) < inputs)?,
                     next: [0, place.checked_add(1)?],
                     bound: rounded_down(bound.parse().ok()?),
@@ -163,7 +163,7 @@ impl Forest {
                 });
                 continue;
             }
-            nodes.push(Node {
+            nodes.push(TreeNode {
                 input: 0,
                 next: [place; 2],
                 bound: 0.0,
@@ -193,7 +193,7 @@ fn rounded_down(bound: f64) -> f32 {
 }
 
 /// Enters the means of the tests of a tree. Both sides of a test follow it.
-fn find_means(nodes: &mut [Node]) {
+fn find_means(nodes: &mut [TreeNode]) {
     for place in (0..nodes.len()).rev() {
         let [other, next] = nodes[place].next.map(usize::from);
         if next != place {

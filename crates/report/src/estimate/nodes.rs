@@ -48,7 +48,7 @@ impl Memory {
 
 /// An instruction for the scheduler.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct ScheduleNode {
     /// Cells that it writes.
     pub defined: SmallVec<[Cell; 2]>,
     /// Cells that it reads, each once.
@@ -79,7 +79,7 @@ pub struct Node {
     pub is_exchange: bool,
 }
 
-impl Node {
+impl ScheduleNode {
     /// Makes a node that loads a pair from the constant bank or from uniform registers.
     pub(super) fn moving(used: SmallVec<[Cell; 4]>, pair: [Cell; 2]) -> Self {
         Self {
@@ -109,7 +109,7 @@ const RECOMPUTED_LATENCY: u32 = 6;
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
     pub(super) blocks: SecondaryMap<Block, (u32, u32)>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<ScheduleNode>,
     /// Cells of the function, and cells that hold machine constants within a block.
     pub(super) cell_count: usize,
     /// By cell.
@@ -198,7 +198,7 @@ impl Nodes {
     }
 
     /// Returns the nodes of a block, in order.
-    pub fn of(&self, block: Block) -> &[Node] {
+    pub fn of(&self, block: Block) -> &[ScheduleNode] {
         let (first, end) = self.blocks[block];
         &self.nodes[first as usize..end as usize]
     }

@@ -12,7 +12,7 @@
 //! the sides of a short branch without synchronisation and their join block.
 
 use super::live_cells::LiveCells;
-use super::nodes::{Node, Nodes, Order};
+use super::nodes::{Nodes, Order, ScheduleNode};
 use oriel_engine::entity::{Block, EntitySet};
 use oriel_ori::{ControlFlow, Function};
 
@@ -35,7 +35,7 @@ impl Region {
     }
 
     /// The instructions of all blocks, in order.
-    pub fn nodes<'a>(&self, nodes: &'a Nodes) -> impl Iterator<Item = &'a Node> {
+    pub fn nodes<'a>(&self, nodes: &'a Nodes) -> impl Iterator<Item = &'a ScheduleNode> {
         self.blocks.iter().flat_map(|&(block, _)| nodes.of(block))
     }
 

@@ -2,16 +2,16 @@
 //!
 //! ptxas hoists loads to where their addresses are known and schedules other work until they arrive,
 //! as far as its register target allows. That depends on more than one region, so each region is
-//! scheduled under several policies, whose costs bound that of ptxas' schedule:
+//! scheduled under several orders, whose costs bound that of ptxas' schedule:
 //!
-//! | policy | order |
+//! | name | order |
 //! |---|---|
-//! | [`Policy::Source`] | LLVM's order |
-//! | [`Policy::Least`] | few registers |
-//! | [`Policy::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
-//! | [`Policy::Loads`] | loads and their addresses first, then the rest in LLVM's order, without waiting for results, since other warps run meanwhile; at the register target, a node that frees registers, or else the next in the order of few registers |
+//! | [`ScheduleOrder::Source`] | LLVM's order |
+//! | [`ScheduleOrder::Least`] | few registers |
+//! | [`ScheduleOrder::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
+//! | [`ScheduleOrder::Loads`] | loads and their addresses first, then the rest in LLVM's order, without waiting for results, since other warps run meanwhile; at the register target, a node that frees registers, or else the next in the order of few registers |
 //!
-//! | [`Policy::OnDemand`] | LLVM's order, but loads where their results are first read; no feature |
+//! | [`ScheduleOrder::OnDemand`] | LLVM's order, but loads where their results are first read; no feature |
 //!
 //! Each definition of a cell is a separate value here, as in the SSA form that ptxas schedules.
 //!
@@ -48,7 +48,7 @@ use walk::Walk;
 
 /// The order in which a block is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum ScheduleOrder {
     /// The given order.
     Source,
     /// Few registers, see `least.rs`.
@@ -99,22 +99,22 @@ impl Cost {
 
 impl BlockGraph {
     /// Returns the cost of an order, [`Cost::spaced`] only of the orders whose features need it.
-    pub fn cost(&self, policy: Policy) -> Cost {
-        match policy {
-            Policy::Source => {
+    pub fn cost(&self, order: ScheduleOrder) -> Cost {
+        match order {
+            ScheduleOrder::Source => {
                 let mut walk = Walk::<false>::new(self);
                 (0..self.nodes.len()).for_each(|node| walk.step(node));
                 walk.most()
             }
-            Policy::Least => {
+            ScheduleOrder::Least => {
                 let mut walk = Walk::<true>::new(self);
                 self.least().iter().for_each(|&node| walk.step(node as usize));
                 walk.most()
             }
-            Policy::Latency => self.latency_cost(),
-            Policy::OnDemand => self.on_demand_cost(),
-            Policy::Loads(u32::MAX) => self.loads_cost::<false>(u32::MAX).0,
-            Policy::Loads(target) => self.loads_cost::<true>(target).0,
+            ScheduleOrder::Latency => self.latency_cost(),
+            ScheduleOrder::OnDemand => self.on_demand_cost(),
+            ScheduleOrder::Loads(u32::MAX) => self.loads_cost::<false>(u32::MAX).0,
+            ScheduleOrder::Loads(target) => self.loads_cost::<true>(target).0,
         }
     }
 }

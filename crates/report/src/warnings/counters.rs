@@ -32,7 +32,7 @@ const DEPTH: u32 = 24;
 
 /// A value that is known up to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+struct BasedOffset {
     base: Option<FrameObject>,
     offset: i64,
 }
@@ -182,7 +182,7 @@ fn start_and_step(
     context: &WarningContext<'_, '_>,
     natural_loop: Loop,
     register: Register,
-) -> Option<(Known, i64)> {
+) -> Option<(BasedOffset, i64)> {
     let function = context.function;
     let is_inside = |instruction: Instruction| {
         let block = function.block_of(instruction);
@@ -221,17 +221,17 @@ pub fn sum_of(function: &Function, instruction: Instruction) -> Option<Instructi
 }
 
 /// Returns the value of an instruction's result.
-fn known_result(function: &Function, instruction: Instruction) -> Option<Known> {
+fn known_result(function: &Function, instruction: Instruction) -> Option<BasedOffset> {
     known_computed(function, instruction, DEPTH)
 }
 
-fn known(function: &Function, operand: Operand, depth: u32) -> Option<Known> {
+fn known(function: &Function, operand: Operand, depth: u32) -> Option<BasedOffset> {
     if let Some(offset) = function.integer(operand) {
-        return Some(Known { base: None, offset });
+        return Some(BasedOffset { base: None, offset });
     }
     if let OperandKind::Special(special) = operand.kind() {
         return match function.special_data(special) {
-            Special::Frame(object) => Some(Known {
+            Special::Frame(object) => Some(BasedOffset {
                 base: Some(object),
                 offset: 0,
             }),
@@ -242,7 +242,7 @@ fn known(function: &Function, operand: Operand, depth: u32) -> Option<Known> {
     known_computed(function, definition, depth.checked_sub(1)?)
 }
 
-fn known_computed(function: &Function, instruction: Instruction, depth: u32) -> Option<Known> {
+fn known_computed(function: &Function, instruction: Instruction, depth: u32) -> Option<BasedOffset> {
     let sources = function.sources(instruction);
     match function.operation(instruction) {
         Operation::Mov | Operation::Copy | Operation::Cvta | Operation::Cvt => {
@@ -251,7 +251,7 @@ fn known_computed(function: &Function, instruction: Instruction, depth: u32) -> 
         Operation::Iadd | Operation::Lea => {
             let base = known(function, sources.get(0), depth)?;
             let added = function.integer(sources.get(1))?;
-            Some(Known {
+            Some(BasedOffset {
                 offset: base.offset.checked_add(added)?,
                 ..base
             })

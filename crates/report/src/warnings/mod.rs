@@ -122,7 +122,7 @@ pub(crate) fn write_line(f: &mut fmt::Formatter<'_>, problem: &str, cost: &str, 
 
 /// The figures that warnings depend on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct WarningFigures {
     /// The most 32-bit units live at once.
     pub pressure: u32,
     /// The instruction after which the peak of pressure is first reached.
@@ -137,7 +137,7 @@ struct WarningContext<'s, 'a> {
     function: &'s Function,
     flow: &'s ControlFlow,
     bounds: LaunchBounds,
-    known: Known,
+    known: WarningFigures,
 }
 
 impl WarningContext<'_, '_> {
@@ -162,7 +162,12 @@ impl WarningContext<'_, '_> {
 
 /// Returns the warnings on a function, in the order of their kinds; none before stage `late`, whose
 /// code is what ptxas gets.
-pub fn find(snapshot: &Snapshot<'_>, function: &Function, flow: &ControlFlow, known: Known) -> Vec<Warning> {
+pub fn find(
+    snapshot: &Snapshot<'_>,
+    function: &Function,
+    flow: &ControlFlow,
+    known: WarningFigures,
+) -> Vec<Warning> {
     if snapshot.stage() != Stage::Late || function.blocks().is_empty() {
         return Vec::new();
     }

@@ -17,7 +17,7 @@ use std::process::Command;
 
 /// The number of comparisons, and the failures.
 #[derive(Default)]
-pub struct Report {
+pub struct MachineCodeResult {
     /// Runs that were compared.
     pub comparisons: usize,
     /// One sentence each.
@@ -31,8 +31,8 @@ pub fn check(
     file: &Path,
     baselines: &[Baseline],
     is_wanted: &dyn Fn(&Phase) -> bool,
-) -> Result<Report, String> {
-    let mut report = Report::default();
+) -> Result<MachineCodeResult, String> {
+    let mut report = MachineCodeResult::default();
     let lists = sequences(Stage::Ssa, is_wanted, 1, work.seed);
     for list in lists.iter().rev().take(2) {
         match compile(arguments, work, file, list) {
@@ -54,7 +54,7 @@ fn compare(
     baseline: &Baseline,
     functions: &[Function],
     list: &Sequence,
-    report: &mut Report,
+    report: &mut MachineCodeResult,
 ) {
     if tested.stage() != Stage::Late {
         return;

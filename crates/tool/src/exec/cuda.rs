@@ -22,7 +22,7 @@ const SIDES: [&str; 2] = ["before", "after"];
 
 /// A line of the output: a run of one side.
 #[derive(Serialize)]
-struct Report<'a> {
+struct DeviceRunLine<'a> {
     side: &'static str,
     device: &'a str,
     compute_capability: String,
@@ -235,7 +235,7 @@ fn print_side(
     side: &'static str,
     outcome: &Result<DeviceResult, CudaError>,
 ) -> Result<(), String> {
-    let report = Report {
+    let report = DeviceRunLine {
         side,
         device: device_name,
         compute_capability: device.compute_capability().to_string(),

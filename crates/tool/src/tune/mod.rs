@@ -188,7 +188,7 @@ pub struct Tuned {
 }
 
 /// Variants that have been tried, with their results.
-type Known = (Vec<Variant>, Vec<Result<Judgement, String>>);
+type TriedVariants = (Vec<Variant>, Vec<Result<Judgement, String>>);
 
 /// Tunes a module.
 ///
@@ -286,7 +286,12 @@ impl Tuning<'_> {
     }
 
     /// Searches for the best variant of one function, or of all.
-    fn search(&self, workshop: &Workshop, function: Option<String>, known: &Known) -> Result<Search, String> {
+    fn search(
+        &self,
+        workshop: &Workshop,
+        function: Option<String>,
+        known: &TriedVariants,
+    ) -> Result<Search, String> {
         let arguments = self.arguments;
         let mut settings = Vec::new();
         if arguments.limits {
@@ -322,7 +327,11 @@ impl Tuning<'_> {
     /// Finds the options with which the module as a whole is best.
     fn tune_module(self, mut workshop: Workshop, deadline: Option<Instant>) -> Result<Tuned, String> {
         workshop.end_at(deadline);
-        let search = self.search(&workshop, self.arguments.function.clone(), &Known::default())?;
+        let search = self.search(
+            &workshop,
+            self.arguments.function.clone(),
+            &TriedVariants::default(),
+        )?;
         drop(self.progress);
         let wants_ptx = self.arguments.output.is_some();
         Ok(Tuned {

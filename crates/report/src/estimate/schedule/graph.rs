@@ -5,7 +5,7 @@ use super::memory_order::MemoryOrder;
 use super::value::{Counts, Place, Release, Value};
 use crate::estimate::cells::{Cell, Cells};
 use crate::estimate::live_cells::LiveCells;
-use crate::estimate::nodes::{Node, Nodes};
+use crate::estimate::nodes::{Nodes, ScheduleNode};
 use crate::estimate::regions::Region;
 use oriel_engine::entity::EntityRef;
 use std::cell::OnceCell;
@@ -191,7 +191,14 @@ impl BlockGraph {
         self.values.len() as u32 - 1
     }
 
-    fn add(&mut self, cells: &Cells, nodes: &Nodes, node: &Node, is_predicated: bool, scratch: &mut Scratch) {
+    fn add(
+        &mut self,
+        cells: &Cells,
+        nodes: &Nodes,
+        node: &ScheduleNode,
+        is_predicated: bool,
+        scratch: &mut Scratch,
+    ) {
         let this = self.nodes.len() as u32;
         let (first_use, first_edge) = (self.uses.len() as u32, self.predecessors.len() as u32);
         // Under a predicate the old value may have to survive.

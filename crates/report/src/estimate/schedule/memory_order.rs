@@ -1,6 +1,6 @@
 //! Keeps memory accesses in order, as far as they may be to the same memory.
 
-use crate::estimate::nodes::{Memory, Node, Order};
+use crate::estimate::nodes::{Memory, Order, ScheduleNode};
 use std::collections::VecDeque;
 
 /// The most stores that a later load is compared with; the estimate ignores dependences on earlier
@@ -30,7 +30,7 @@ impl MemoryOrder {
 
     /// Adds a node, and calls `wait_for` for the earlier ones that it must not pass, to keep memory
     /// accesses in order.
-    pub(super) fn add(&mut self, this: u32, node: &Node, mut wait_for: impl FnMut(u32)) {
+    pub(super) fn add(&mut self, this: u32, node: &ScheduleNode, mut wait_for: impl FnMut(u32)) {
         if node.order == Order::Fence {
             for earlier in this - self.since_fence..this {
                 wait_for(earlier);

@@ -5,7 +5,7 @@
 
 use super::allocation::Registers;
 use super::value::{Counts, Release};
-use super::{BlockGraph, Cost, Policy};
+use super::{BlockGraph, Cost, ScheduleOrder};
 
 /// The peaks of each schedule; a field that no feature reads may be below the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,13 +56,13 @@ impl SchedulePeaks {
             ..none
         };
         let loads_first = Cost { registers, ..none };
-        for (peak, policy, bound) in [
-            (&mut self.source, Policy::Source, in_source_order),
-            (&mut self.least, Policy::Least, of_order),
-            (&mut self.latency, Policy::Latency, by_latency),
+        for (peak, order, bound) in [
+            (&mut self.source, ScheduleOrder::Source, in_source_order),
+            (&mut self.least, ScheduleOrder::Least, of_order),
+            (&mut self.latency, ScheduleOrder::Latency, by_latency),
         ] {
             if peak.max(bound) != *peak {
-                *peak = peak.max(graph.cost(policy));
+                *peak = peak.max(graph.cost(order));
             }
         }
         if self.within_target.max(of_order) != self.within_target {
@@ -75,7 +75,7 @@ impl SchedulePeaks {
             }
         }
         if self.loads_first.max(loads_first) != self.loads_first {
-            self.loads_first = self.loads_first.max(graph.cost(Policy::Loads(u32::MAX)));
+            self.loads_first = self.loads_first.max(graph.cost(ScheduleOrder::Loads(u32::MAX)));
         }
     }
 }
@@ -156,17 +156,17 @@ mod tests {
             for region in &regions(&function, &flow, &nodes) {
                 let graph = BlockGraph::new(&cells, &nodes, &live, region, &mut Scratch::default());
                 let bound = graph.bound();
-                let policies = [
-                    Policy::Source,
-                    Policy::Least,
-                    Policy::Latency,
-                    Policy::OnDemand,
-                    Policy::Loads(u32::MAX),
-                    Policy::Loads(32),
+                let orders = [
+                    ScheduleOrder::Source,
+                    ScheduleOrder::Least,
+                    ScheduleOrder::Latency,
+                    ScheduleOrder::OnDemand,
+                    ScheduleOrder::Loads(u32::MAX),
+                    ScheduleOrder::Loads(32),
                 ];
-                for policy in policies {
-                    let cost = graph.cost(policy);
-                    prop_assert_eq!(cost.max(bound), bound, "{:?}: {:?}", policy, cost);
+                for order in orders {
+                    let cost = graph.cost(order);
+                    prop_assert_eq!(cost.max(bound), bound, "{:?}: {:?}", order, cost);
                 }
             }
         }

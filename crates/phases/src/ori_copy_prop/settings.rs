@@ -53,7 +53,7 @@ impl Refusal {
 
 /// The settings while the phase runs.
 #[derive(Debug)]
-pub(super) struct Policy {
+pub(super) struct CopySettings {
     /// Units of data registers that the function may have live.
     budget: u32,
     /// The budget of copies to consider.
@@ -80,7 +80,7 @@ pub(super) struct Policy {
     pub complements: bool,
 }
 
-impl Policy {
+impl CopySettings {
     pub fn new(function: &Function, context: &PhaseContext<'_>) -> Self {
         let knobs = &context.options.knobs;
         let is_late = function.info.stage == oriel_engine::snapshot::abi::Stage::Late;
