@@ -4,7 +4,7 @@
     scripts/compare.py [--sm 80,90,120] [-O 3] [--generated 40] [--limit 64] [--time] [--bisect] [--tune] [--json FILE]
                        [SOURCE|FOLDER ...]
 
-Sources are the examples and generated kernels if none are named; of a folder, its bitcode (*.bc). Each is compiled for every SM
+Sources are the examples and generated kernels if none are named; of a folder, its modules (*.ll, *.bc). Each is compiled for every SM
 in the three ways. For each kernel and way: PTX instructions, registers, spilled bytes (stores and loads) without a limit and with
 `--maxrregcount`, stack, SASS instructions, and warps a multiprocessor holds; with --time ptxas' CPU time by source, the least of
 three runs. Printed are totals, what is better and worse, and the ten worst kernels of each figure; --json has every kernel. A
@@ -38,20 +38,15 @@ class Failure(Exception):
     """A tool failed: which, and what it said."""
 
 
-def failure_of(tool, problem):
-    """The Failure of a tool that a command's RuntimeError tells of."""
-    # The first line is the exit status with the command.
-    lines = [line for line in str(problem).splitlines()[1:] if line.strip()]
-    said = next((line for line in lines if "error" in line.lower()), lines[0] if lines else str(problem))
-    return Failure(f"{tool}: {said}")
-
-
-def run_tool(tool, command, **options):
-    """Runs a command; Failure with its message if that fails."""
+def done_by(tool, work, *arguments):
+    """The result of work that runs a tool; Failure with the tool's message if that fails."""
     try:
-        return common.run(command, **options)
+        return work(*arguments)
     except RuntimeError as problem:
-        raise failure_of(tool, problem) from problem
+        # The first line is the exit status with the command.
+        lines = [line for line in str(problem).splitlines()[1:] if line.strip()]
+        said = next((line for line in lines if "error" in line.lower()), lines[0] if lines else str(problem))
+        raise Failure(f"{tool}: {said}") from problem
 
 
 def generated(folder, count, seed):
@@ -61,19 +56,11 @@ def generated(folder, count, seed):
     for number in range(count):
         path = Path(folder) / f"generated-{seed + number}.ll"
         size = 60 + 70 * (number % 13)
-        run_tool("oriel generate", [common.tool(), "generate", "--shape", shapes[number % len(shapes)], "--seed", str(seed + number),
-                                    "--instructions", str(size), "--long-lived", str(number % 5 * 6), "-o", str(path)])
+        command = [common.tool(), "generate", "--shape", shapes[number % len(shapes)], "--seed", str(seed + number),
+                   "--instructions", str(size), "--long-lived", str(number % 5 * 6), "-o", str(path)]
+        done_by("oriel generate", common.run, command)
         paths.append(path)
     return paths
-
-
-def to_bitcode(source, folder, sm):
-    """What llc gets of a source."""
-    if Path(source).suffix in (".bc", ".ll"):
-        return Path(source).resolve()
-    bitcode = Path(folder) / "in.bc"
-    run_tool("clang", examples.clang_command(source, bitcode, sm, "2"))
-    return bitcode
 
 
 def compile_way(bitcode, folder, way, sm, arguments, extra=()):
@@ -87,7 +74,7 @@ def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
     command = examples.llc_command(bitcode, ptx, sm, arguments.level)
     if options is not None:
         command += [f"-load={common.plugin()}", f"-oriel-report={report}", *options, *extra]
-    run_tool(f"llc ({way})", command)
+    done_by(f"llc ({way})", common.run, command)
     # Oriel writes none where it is switched off.
     lines = report.read_text().splitlines() if report.exists() else []
     return ptx, [line for line in map(json.loads, lines) if line["stage"] == "late"]
@@ -95,10 +82,7 @@ def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
 
 def assemble(program, ptx, folder, sm, limit=0):
     """By function: registers, spilled bytes, stack, SASS instructions."""
-    try:
-        found = ptxas.figures(program, ptx, Path(folder) / "out.cubin", sm, limit)
-    except RuntimeError as problem:
-        raise failure_of("ptxas", problem) from problem
+    found = done_by("ptxas", ptxas.figures, program, ptx, Path(folder) / "out.cubin", sm, limit)
     for figures in found.values():
         figures["spill_bytes"] = figures.pop("spill_store_bytes", 0) + figures.pop("spill_load_bytes", 0)
     # Device functions that ptxas takes into their callers have no registers of their own.
@@ -112,14 +96,14 @@ def warps(registers, line):
         return None
     command = [common.tool(), "occupancy", "--sm", str(line["sm"]), "--threads", str(threads), "--registers", str(registers),
                "--shared", str(line["static_shared_bytes"]), "--json"]
-    return json.loads(run_tool("oriel occupancy", command).stdout)["occupancy_warps_per_sm"]
+    return json.loads(done_by("oriel occupancy", common.run, command).stdout)["occupancy_warps_per_sm"]
 
 
 def tune(bitcode, folder, way, sm, arguments):
     """PTX with the options that `oriel tune` finds."""
     version = examples.ptx_feature(sm).removeprefix("+ptx")
     command = [common.tool(), "tune", "--sm", sm, "--ptx", version, f"-O{arguments.level}", "--jobs", "1", "--json", *TUNED[way], bitcode]
-    found = json.loads(run_tool("oriel tune", command).stdout)
+    found = json.loads(done_by("oriel tune", common.run, command).stdout)
     flags = [*found["flags"].split(), *found.get("llvm_flags", "").split()]
     ptx, _ = compile_with(bitcode, folder, way, sm, arguments, flags)
     return ptx
@@ -172,7 +156,7 @@ def compare(work):
     result = {"source": str(source) if not Path(source).is_absolute() else Path(source).name, "sm": sm, "kernels": []}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            bitcode = to_bitcode(source, folder, sm)
+            bitcode = done_by("clang", examples.bitcode_of, source, folder, sm)
             made = {way: compile_way(bitcode, folder, way, sm, arguments) for way in WAYS}
             lines = made["max"][1]
             found = {way: figures_of(program, ptx, folder, sm, lines, arguments.limit) for way, (ptx, _) in made.items()}
@@ -228,11 +212,7 @@ def sources_of(arguments, folder):
     """What is compiled."""
     if not arguments.sources:
         return examples.examples() + generated(folder, arguments.generated, arguments.seed)
-    found = []
-    for name in arguments.sources:
-        path = Path(name)
-        found += sorted(path.resolve().rglob("*.bc")) if path.is_dir() else [path if path.suffix in (".cu", ".cl") else path.resolve()]
-    return found
+    return [path.resolve() if path.suffix in examples.MODULES else path for path in examples.sources_of(arguments.sources)]
 
 
 def main():

@@ -22,8 +22,10 @@ from pathlib import Path
 import common
 import ptxas
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = common.ROOT
 EXAMPLES = ROOT / "examples"
+# Of LLVM IR and bitcode.
+MODULES = (".ll", ".bc")
 
 # PTX 8.6 is the first version that knows sm_100, and it still accepts sm_50. The NVPTX back end has one subtarget a
 # module and does not read the `target-features` attribute of functions: llc must get the feature as -mattr too.
@@ -39,6 +41,14 @@ def examples():
     """All kernel sources, relative to the root of the repository, sorted."""
     sources = [path for path in EXAMPLES.rglob("*") if path.suffix in (".cu", ".cl")]
     return sorted(path.relative_to(ROOT) for path in sources)
+
+
+def sources_of(names):
+    """The sources of these names, of a folder its modules; without names the examples."""
+    found = []
+    for path in map(Path, names):
+        found += sorted(file for file in path.rglob("*") if file.suffix in MODULES) if path.is_dir() else [path]
+    return found if names else examples()
 
 
 @functools.cache
@@ -88,6 +98,15 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
         # clang reduces -g to line tables for optimised device code; the examples want variables as well.
         command += ["-g", "-Xclang", "-debug-info-kind=constructor"]
     return command + ["-emit-llvm", "-c", str(source), "-o", str(output_bc)]
+
+
+def bitcode_of(source, folder, sm="80", light=False):
+    """The module that llc gets of a source: the source itself if it is one, else its bitcode, which is written to the folder."""
+    if Path(source).suffix in MODULES:
+        return Path(source).resolve()
+    bitcode = Path(folder) / "in.bc"
+    common.run(clang_command(source, bitcode, sm, light=light))
+    return bitcode
 
 
 def llc_command(input_bc, output_ptx, sm="80", opt_level="2"):

@@ -4,8 +4,8 @@
     scripts/measure_cost.py [-O 3] [--sm 90] [--repetitions 5] [--profile max] [--report]
                             [--large 10000,100000,1000000 [--function-size 1000]] [SOURCE ...]
 
-Examples (or these sources): llc alone and llc with the plug-in run in turns, one at a time. For both the CPU time of the process
-counts, the least of so many runs. `share` is what the plug-in adds to it, by Oriel's own clock (the report's export_ns, library_ns
+Examples (or these sources, of folders their modules): llc alone and llc with the plug-in run in turns, one at a time. For both the
+CPU time of the process counts, the least of so many runs. `share` is what the plug-in adds to it, by Oriel's own clock (the report's export_ns, library_ns
 and apply_ns, the least of as many runs with a report) over llc's time; `process` is what the whole process takes longer, loading the
 plug-in included. Printed are the sums over all, and the modules of more than 50 ms with the highest shares. Sources that llc alone
 refuses are left out.
@@ -72,15 +72,12 @@ def measure(bitcode, folder, arguments, repetitions):
     return least
 
 
-def over_examples(sources, folder, arguments):
+def over_sources(sources, folder, arguments):
     """Sums and the worst."""
     progress = common.Progress("cost", len(sources))
     rows = []
     for source in sources:
-        bitcode = Path(source).resolve()
-        if bitcode.suffix not in (".bc", ".ll"):
-            bitcode = folder / "in.bc"
-            common.run(examples.clang_command(source, bitcode, arguments.sm, "2"))
+        bitcode = examples.bitcode_of(source, folder, arguments.sm)
         try:
             rows.append((str(source), measure(bitcode, folder, arguments, arguments.repetitions)))
         except RuntimeError as error:
@@ -128,7 +125,7 @@ def main():
         if arguments.large:
             large(map(int, arguments.large.split(",")), Path(folder), arguments)
         else:
-            over_examples(arguments.sources or examples.examples(), Path(folder), arguments)
+            over_sources(examples.sources_of(arguments.sources), Path(folder), arguments)
     return 0
 
 

@@ -4,11 +4,11 @@
     scripts/measure_phases.py [--phases NAME,NAME | --profile max] [--sm 90] [-O 3] [--light] [--llc OPTION ...]
                               [--ptx-only | --ptxas-time] [SOURCE ...]
 
-Sources are the examples if none are named; bitcode (*.bc) is taken as it is. Each is compiled by llc alone and with the phases,
-which Oriel's verifier checks. With --light clang leaves its IR as it is, as simple front ends do. A line for each function that is
-not the same afterwards has, before and after: instructions in PTX, copies between registers, immediates moved into a register
-though the function has moved the same one before, accesses of local memory, bytes of it, and by ptxas registers, spilled bytes
-(stores and loads) and instructions. The last lines sum up, and have what the phases counted and their time by instruction; with
+Sources are the examples if none are named; modules (*.ll, *.bc), also those of a folder, are taken as they are. Each is compiled
+by llc alone and with the phases, which Oriel's verifier checks. With --light clang leaves its IR as it is, as simple front ends do.
+A line for each function that is not the same afterwards has, before and after: instructions in PTX, copies between registers,
+immediates moved into a register though the function has moved the same one before, accesses of local memory, bytes of it, and by
+ptxas registers, spilled bytes (stores and loads) and instructions. The last lines sum up, and have what the phases counted and their time by instruction; with
 --ptxas-time also ptxas' CPU time, the least of three runs a source. With --llc=-disable-machine-cse phases have to do what LLVM's
 MachineCSE does otherwise. The exit status is 1 if a function has
 more PTX instructions than before, or all together have more registers or instructions by ptxas.
@@ -58,11 +58,8 @@ def measure(work):
     source, arguments, options, assembler = work
     sm, found, seconds = arguments.sm, {}, (0.0, 0.0)
     with tempfile.TemporaryDirectory() as folder:
-        bitcode, cubin, report = (Path(folder) / name for name in ("in.bc", "out.cubin", "report"))
-        if Path(source).suffix == ".bc":
-            bitcode = Path(source).resolve()
-        else:
-            common.run(examples.clang_command(source, bitcode, sm, "2", light=arguments.light))
+        cubin, report = (Path(folder) / name for name in ("out.cubin", "report"))
+        bitcode = examples.bitcode_of(source, folder, sm, arguments.light)
         outputs = [Path(folder) / name for name in ("plain.ptx", "phases.ptx")]
         with_oriel = [f"-load={common.plugin()}", "-oriel-verify", f"-oriel-report={report}", *options]
         for ptx, extra in zip(outputs, ([], with_oriel)):
@@ -127,8 +124,7 @@ def main():
     if arguments.ptxas_time and not assembler:
         parser.error("--ptxas-time needs ptxas: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
     options = [f"-oriel-phases={arguments.phases}" if arguments.phases else f"-oriel-profile={arguments.profile}"]
-    sources = arguments.sources or examples.examples()
-    work = [(source, arguments, options, assembler) for source in sources]
+    work = [(source, arguments, options, assembler) for source in examples.sources_of(arguments.sources)]
     results = common.parallel("without and with phases", measure, work)
     lines = [line for found, _, _ in results for line in found]
     names = OF_PTX + (OF_PTXAS if assembler else ())

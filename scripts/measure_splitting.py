@@ -35,9 +35,8 @@ def measure(work):
     source, sm, limits, budget, assembler = work
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        bitcode, plain, ptx, report, cubin = (
-            Path(folder) / name for name in ("in.bc", "plain.ptx", "out.ptx", "report", "out.cubin"))
-        common.run(examples.clang_command(source, bitcode, sm, "2"))
+        plain, ptx, report, cubin = (Path(folder) / name for name in ("plain.ptx", "out.ptx", "report", "out.cubin"))
+        bitcode = examples.bitcode_of(source, folder, sm)
         common.run(examples.llc_command(bitcode, plain, sm, "2"))
         for limit in limits:
             before = None
@@ -93,7 +92,7 @@ def main():
     arguments = parser.parse_args()
     assembler = None if arguments.pressure_only else ptxas.executable()
     limits = [int(limit) for limit in arguments.limits.split(",")]
-    sources = arguments.sources or [*examples.examples(), HIGH_PRESSURE]
+    sources = examples.sources_of(arguments.sources) + ([] if arguments.sources else [HIGH_PRESSURE])
     work = [(source, arguments.sm, limits, arguments.budget, assembler) for source in sources]
     lines = [line for found in common.parallel("with and without splitting", measure, work) for line in found]
     for limit in limits:
