@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Which share of the functions that the phases change the validator proves, and why it does not prove the rest.
 
-Takes modules of LLVM IR, bitcode or folders of them; the examples without any.
+    scripts/measure_validation.py [--sm 80] [-O 3] [--flags=-oriel-...] [SOURCE|FOLDER ...]
+
+Sources are the examples if none are named; of a folder, its modules (*.ll, *.bc). A module as text is compiled for the SM that
+it names.
 """
 
 import argparse
@@ -15,54 +18,38 @@ from pathlib import Path
 import common
 import examples
 
-
-def modules(paths, sm, folder):
-    """The modules of `paths`, or those of the examples, as files."""
-    if not paths:
-        sources = examples.examples()
-        bitcode = [folder / f"{'-'.join(source.parts)}.bc" for source in sources]
-        commands = [examples.clang_command(*pair, sm.removeprefix("sm_")) for pair in zip(sources, bitcode)]
-        common.parallel("clang", common.run, commands)
-        return bitcode
-    found = []
-    for path in map(Path, paths):
-        found += sorted(path.rglob("*.ll")) + sorted(path.rglob("*.bc")) if path.is_dir() else [path]
-    return found
+# Of llc for a module.
+SECONDS = 600
+# Doubts of each kind, and failures.
+SHOWN = 5
 
 
-def measure(module, arguments, folder):
-    """The report's lines of one module, or none and what went wrong."""
-    report = Path(tempfile.mkstemp(dir=folder, suffix=".json")[1])
-    command = [common.llvm_bin() / "llc", f"-load={common.plugin()}", f"-O{arguments.optimization_level}"]
-    text = module.read_text(errors="replace") if module.suffix == ".ll" else ""
-    wanted = re.search(r'"target-cpu"="(sm_\d+[af]?)"', text)
-    sm = arguments.sm if arguments.force_sm or not wanted else wanted.group(1)
-    command += [f"-mcpu={sm}", f"-oriel-report={report}", "-oriel-validate=check", *arguments.flags, module, "-o", "/dev/null"]
-    if arguments.attributes:
-        command.append(f"-mattr={arguments.attributes}")
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=arguments.timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return [], "it took too long"
-    lines = [json.loads(line) for line in report.read_text().splitlines()]
-    report.unlink()
+def measure(source, arguments):
+    """The report's lines of one source, or none and what went wrong."""
+    text = source.read_text(errors="replace") if source.suffix == ".ll" else ""
+    named = re.search(r'"target-cpu"="sm_(\d+[af]?)"', text)
+    sm = named.group(1) if named else arguments.sm
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = examples.llc_command(examples.bitcode_of(source, folder, sm), "/dev/null", sm, arguments.level)
+        command += [f"-load={common.plugin()}", f"-oriel-report={report}", "-oriel-validate=check", *arguments.flags]
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return [], "it took too long"
+        lines = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
     return lines, result.stderr[-400:] if result.returncode else None
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*")
-    parser.add_argument("--sm", default="sm_80")
-    parser.add_argument("--force-sm", action="store_true", help="not the one that the module names")
-    parser.add_argument("--attributes", default="+ptx86")
-    parser.add_argument("-O", dest="optimization_level", default="3")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="*")
+    parser.add_argument("--sm", default="80")
+    parser.add_argument("-O", dest="level", default="3", choices=examples.OPT_LEVELS)
     parser.add_argument("--flags", nargs="*", default=[], help="more options, written as --flags=-oriel-...")
-    parser.add_argument("--timeout", type=float, default=600)
-    parser.add_argument("--show", type=int, default=5, help="doubts of each kind to show")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = modules(arguments.modules, arguments.sm, Path(folder))
-        results = common.parallel("llc", lambda module: measure(module, arguments, folder), found)
+    found = examples.sources_of(arguments.sources)
+    results = common.parallel("llc", lambda source: measure(source, arguments), found)
     proved = collections.Counter()
     doubts = collections.defaultdict(list)
     kernels, times, failures = set(), collections.Counter(), []
@@ -85,9 +72,9 @@ def main():
     print(f"{len(found)} modules, {len(kernels)} kernels, {len(failures)} modules failed")
     for kind, texts in sorted(doubts.items(), key=lambda item: -len(item[1])):
         print(f"{len(texts)} × {kind}")
-        for text in texts[: arguments.show]:
+        for text in texts[:SHOWN]:
             print(f"    {text}")
-    for failure in failures[:5]:
+    for failure in failures[:SHOWN]:
         print(failure)
 
 
