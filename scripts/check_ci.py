@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import common
+import examples
 
 LIGHT = """// A copy.
 #include "oriel_cuda.h"
@@ -48,8 +49,8 @@ class Repository:
         self.folder = Path(folder) / "repository"
         self.folder.mkdir()
         include = common.ROOT / "examples/include"
-        self.build = (f"{common.llvm_bin()}/clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 --cuda-feature=+ptx86 -O2 -g1 "
-                      f"-nocudainc -nocudalib -I {include} -emit-llvm -c src/k.cu -o k.bc")
+        self.build = (f"{common.llvm_bin()}/clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 "
+                      f"--cuda-feature={examples.PTX_FEATURE} -O2 -g1 -nocudainc -nocudalib -I {include} -emit-llvm -c src/k.cu -o k.bc")
         self.git("init", "--quiet", "--initial-branch=main")
         self.commit(LIGHT)
         self.git("checkout", "--quiet", "-b", "change")

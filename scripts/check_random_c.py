@@ -21,9 +21,10 @@ import tempfile
 from pathlib import Path
 
 import common
+import examples
 
 LEVELS = ("1", "2", "3")
-SMS = (70, 80, 90, 120)
+SMS = ("70", "80", "90", "120")
 # Csmith's choices. Not among them: pointers to members of packed structs, which a GPU cannot access.
 SHAPES = ("bitfields", "unions", "volatiles", "jumps", "inline-function", "longlong", "arrays")
 # For both targets: signed overflow wraps, and unions and casts may read another type.
@@ -120,11 +121,12 @@ def of_kernel(source, choice, folder):
     """Compiles the kernel, and returns the options of `oriel` for it."""
     level, sm = choice.choice(LEVELS), choice.choice(SMS)
     bitcode = folder / "kernel.bc"
-    target = ["--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}", "-Xclang", "-target-feature", "-Xclang", "+ptx87", "-ffreestanding", "-nogpulib"]
+    target = ["--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}", "-Xclang", "-target-feature", "-Xclang", examples.ptx_feature(sm)]
+    target += ["-ffreestanding", "-nogpulib"]
     flags = [f"-O{choice.choice(LEVELS)}", *choice.choice(([], ["-fno-inline"])), *FLAGS]
     common.run([common.llvm_bin() / "clang", *target, *flags, f"-I{folder}", "-emit-llvm", "-c", source, "-o", bitcode])
     (folder / "launch.toml").write_text(LAUNCH)
-    return [bitcode, "--sm", str(sm), "-O", level, "--launch", folder / "launch.toml", "--steps", str(STEPS)]
+    return [bitcode, "--sm", sm, "-O", level, "--launch", folder / "launch.toml", "--steps", str(STEPS)]
 
 
 def checked(seed, save):

@@ -25,6 +25,7 @@ import threading
 from pathlib import Path
 
 import common
+import examples
 import ptxas
 from make_corpus import PARTS
 
@@ -94,8 +95,7 @@ def codes(ptx):
 
 def compiled(path, sm, language, flags):
     """The PTX of a module, by llc alone if `flags` is None, else with Oriel; None if LLVM refuses the module or takes too long."""
-    version = 87 if int(re.sub(r"\D", "", sm)) > 101 else 86
-    command = [common.llvm_bin() / "llc", f"-mcpu=sm_{sm}", f"-mattr=+ptx{version}", "-O3", path, "-o", "-"]
+    command = examples.llc_command(path, "-", sm, "3")
     if language == "Triton":
         command[1:1] = AS_IN_TRITON
     if flags is not None:

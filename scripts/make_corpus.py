@@ -27,6 +27,7 @@ import subprocess
 from pathlib import Path
 
 import common
+import examples
 
 PROJECTS = common.ROOT / "calibration" / "projects.tsv"
 HEADERS = common.ROOT / "calibration" / "headers"
@@ -49,7 +50,7 @@ OF_LANGUAGE = {
         "kernel",
         ["-x", "cl", "--target=nvptx64-nvidia-cuda", f"-march=sm_{SM}", "-cl-std=CL1.2", "-D__OPENCL_VERSION__=120"]
         + ["-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics"]
-        + ["-Xclang", "-target-feature", "-Xclang", "+ptx86", "-include", HEADERS / "opencl.h"]
+        + ["-Xclang", "-target-feature", "-Xclang", examples.ptx_feature(SM), "-include", HEADERS / "opencl.h"]
         + ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", LIBCLC],
     ),
     "numba": ("numba", []),
