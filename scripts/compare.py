@@ -228,9 +228,7 @@ def main():
     parser.add_argument("--tune", action="store_true", help="also find the best options for each source, by oriel tune")
     parser.add_argument("--json", help="write everything to this file")
     arguments = parser.parse_args()
-    program = ptxas.executable()
-    if not program:
-        parser.error("ptxas is the judge: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
+    program = ptxas.required()
     with tempfile.TemporaryDirectory() as folder:
         sources = sources_of(arguments, folder)
         work = [(source, sm, program, arguments) for sm in arguments.sm.split(",") for source in sources]

@@ -65,18 +65,18 @@ def modules(arguments):
             yield project, arguments.corpus / project / file, sm.removeprefix("sm_"), language
 
 
-def judged(ptx, sm, limits, cache):
+def judged(ptx, sm, arguments):
     """ptxas' figures of every kernel of a PTX text, by the limit of registers."""
-    program = ptxas.executable()
+    limits = arguments.limits
     # What calls functions of other modules is assembled to be linked, which changes its registers.
     to_link = bool(set(EXTERNAL.findall(ptx)) - KNOWN_TO_PTXAS)
-    key = cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link}".encode()).hexdigest()
+    key = arguments.cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link}".encode()).hexdigest()
     if key.exists():
         return json.loads(key.read_text())
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_text(ptx)
-        found = [ptxas.figures(program, source, cubin, sm, limit, to_link) for limit in limits]
+        found = [ptxas.figures(arguments.program, source, cubin, sm, limit, to_link) for limit in limits]
     # Another thread may want the same: it sees a whole file or none.
     part = key.with_suffix(f".{threading.get_ident()}")
     part.write_text(json.dumps(found))
@@ -115,7 +115,7 @@ def measure(module, way, flags, arguments):
     sm = arguments.only_sm or sm
     ptx = compiled(path, sm, language, flags)
     try:
-        found = judged(ptx, sm, arguments.limits, arguments.cache) if ptx else None
+        found = judged(ptx, sm, arguments) if ptx else None
     except RuntimeError:
         found = None
     if found is None:
@@ -174,6 +174,7 @@ def main():
     parser.add_argument("--json", type=Path)
     parser.add_argument("--worst", type=int, default=10)
     arguments = parser.parse_args()
+    arguments.program = ptxas.required()
     arguments.limits = [0, arguments.limit] if arguments.limit else [0]
     arguments.cache = arguments.corpus / ".judged"
     arguments.cache.mkdir(exist_ok=True)

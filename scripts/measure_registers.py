@@ -106,9 +106,7 @@ def main():
     parser.add_argument("--sm", default="75,80,86,90,100,120")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    assembler = ptxas.executable()
-    if not assembler:
-        parser.error("ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
+    assembler = ptxas.required()
     with DATA.open() as file:
         reader = csv.DictReader(file)
         # Of two lines of one kernel, that of the later rules is kept.

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import common
@@ -19,6 +20,14 @@ def executable():
     folders = spec.submodule_search_locations if spec else []
     found = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/ptxas"))]
     return str(found[0]) if found else None
+
+
+def required():
+    """The same for a script that cannot do without: it ends, and says so, where there is none."""
+    if program := executable():
+        return program
+    script = Path(sys.argv[0]).name
+    sys.exit(f"{script}: ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
 
 
 def command_of(program, ptx, cubin, sm, limit=0, to_link=False):

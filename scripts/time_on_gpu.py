@@ -25,7 +25,6 @@ import math
 import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -90,7 +89,7 @@ def kernels_of(ptx):
     return found
 
 
-def assembled(ptx, sm, folder, number):
+def assembled(program, ptx, sm, folder, number):
     """By each way, what ptxas says of the kernels and hashes of their code, which is kept in the folder; None if ptxas refuses them."""
     figures, machine = {}, {}
     for way, text in ptx.items():
@@ -98,7 +97,7 @@ def assembled(ptx, sm, folder, number):
             source, cubin = Path(temporary) / "k.ptx", folder / f"{number}.{way}.cubin"
             source.write_text(text)
             try:
-                figures[way] = ptxas.figures(ptxas.executable(), source, cubin, sm, 0)
+                figures[way] = ptxas.figures(program, source, cubin, sm)
             except RuntimeError:
                 return None
             machine[way] = ptxas.code_hashes(cubin)
@@ -115,7 +114,7 @@ def jobs_of(module, number, ways, arguments):
     code = {way: judge.codes(text) for way, text in ptx.items()}
     launches = kernels_of(ptx["llc"])
     launches = {name: launch for name, launch in launches.items() if any(code[way].get(name) != code["llc"].get(name) for way in ways)}
-    made = assembled(ptx, sm, arguments.folder, number) if launches else None
+    made = assembled(arguments.program, ptx, sm, arguments.folder, number) if launches else None
     if made is None:
         return []
     figures, machine = made
@@ -139,6 +138,7 @@ def jobs_of(module, number, ways, arguments):
 
 def prepare(arguments):
     """Writes FOLDER/jobs.json and the machine code that it names."""
+    arguments.program = ptxas.required()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     ways = {"llc": None, **dict(way.split("=", 1) for way in arguments.way or ["max=-oriel-profile=max"])}
     found = [module for module in judge.modules(arguments) if module[3] != "Triton" or module[2].startswith(arguments.sm)]
