@@ -63,9 +63,25 @@ def run(command, **options):
     """Runs a command in the root of the repository; its output, or RuntimeError with what it printed."""
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
     if result.returncode != 0:
-        shown = " ".join(str(word) for word in command)
-        raise RuntimeError(f"exit status {result.returncode}: {shown}\n{result.stdout}{result.stderr}")
+        raise failure(command, result.returncode, result.stdout + result.stderr)
     return result
+
+
+def spent(command):
+    """Runs a command in the root of the repository; its CPU seconds, and its peak of resident memory in bytes."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        errors = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise failure(command, process.returncode, errors)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def failure(command, status, printed):
+    """The error of a command that failed."""
+    shown = " ".join(str(word) for word in command)
+    return RuntimeError(f"exit status {status}: {shown}\n{printed}")
 
 
 class Progress:

@@ -21,8 +21,6 @@ Times are those of this machine while nothing else runs on it; nothing here pass
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -33,17 +31,6 @@ import examples
 OURS = ("export_ns", "library_ns", "apply_ns", "analysis_ns")
 # Modules of less are mostly llc's start.
 LONG = 0.050
-
-
-def spent(command):
-    """CPU seconds of a process, and its peak of resident memory in bytes."""
-    process = subprocess.Popen([str(word) for word in command], cwd=common.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    errors = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"exit status {process.returncode}: {command}\n{errors.decode(errors='replace')}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def measure(bitcode, folder, arguments, repetitions):
@@ -61,10 +48,10 @@ def measure(bitcode, folder, arguments, repetitions):
     found = {"alone": [], "loaded": [], "memory_alone": [], "memory_loaded": [], "ours": []}
     for _ in range(repetitions):
         for name, command in (("alone", alone), ("loaded", loaded)):
-            seconds, memory = spent(command)
+            seconds, memory = common.spent(command)
             found[name].append(seconds)
             found[f"memory_{name}"].append(memory)
-        spent(reported)
+        common.run(reported)
         lines = [json.loads(line) for line in report.read_text().splitlines()]
         found["ours"].append(sum(line[key] for line in lines for key in keys) / 1e9)
     least = {name: min(values) for name, values in found.items()}

@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -86,9 +85,4 @@ def code_hashes(cubin):
 
 def seconds(program, ptx, cubin, sm):
     """CPU time of one run."""
-    with subprocess.Popen(command_of(program, ptx, cubin, sm), stderr=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise RuntimeError(f"{ptx}: ptxas failed with exit status {process.returncode}")
-    return usage.ru_utime + usage.ru_stime
+    return common.spent(command_of(program, ptx, cubin, sm))[0]
