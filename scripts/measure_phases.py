@@ -2,16 +2,16 @@
 """What phases do to the code of the examples: PTX, and what ptxas makes of it, without and with them.
 
     scripts/measure_phases.py [--phases NAME,NAME | --profile max] [--sm 90] [-O 3] [--light] [--llc OPTION ...]
-                              [--ptx-only | --ptxas-time] [SOURCE ...]
+                              [SOURCE|FOLDER ...]
 
 Sources are the examples if none are named; modules (*.ll, *.bc), also those of a folder, are taken as they are. Each is compiled
 by llc alone and with the phases, which Oriel's verifier checks. With --light clang leaves its IR as it is, as simple front ends do.
 A line for each function that is not the same afterwards has, before and after: instructions in PTX, copies between registers,
 immediates moved into a register though the function has moved the same one before, accesses of local memory, bytes of it, and by
-ptxas registers, spilled bytes (stores and loads) and instructions. The last lines sum up, and have what the phases counted and their time by instruction; with
---ptxas-time also ptxas' CPU time, the least of three runs a source. With --llc=-disable-machine-cse phases have to do what LLVM's
-MachineCSE does otherwise. The exit status is 1 if a function has
-more PTX instructions than before, or all together have more registers or instructions by ptxas.
+ptxas registers, spilled bytes (stores and loads) and instructions; without ptxas the rest is measured. The last lines sum up, and
+have what the phases counted and their time by instruction. With --llc=-disable-machine-cse phases have to do what LLVM's
+MachineCSE does otherwise. The exit status is 1 if a function has more PTX instructions than before, or all together have more
+registers or instructions by ptxas.
 """
 
 import argparse
@@ -53,10 +53,9 @@ def count(lines):
 
 
 def measure(work):
-    """Of one source: by function the counts without and with the phases, ptxas' seconds without and with them (zero if it
-    was not timed), and the lines of the report."""
+    """Of one source: by function the counts without and with the phases, and the lines of the report."""
     source, arguments, options, assembler = work
-    sm, found, seconds = arguments.sm, {}, (0.0, 0.0)
+    sm, found = arguments.sm, {}
     with tempfile.TemporaryDirectory() as folder:
         cubin, report = (Path(folder) / name for name in ("out.cubin", "report"))
         bitcode = examples.bitcode_of(source, folder, sm, arguments.light)
@@ -70,9 +69,7 @@ def measure(work):
         is_refused = False
         for side, ptx in enumerate(outputs):
             machine = {}
-            if is_refused:
-                machine = {}
-            elif assembler and not (is_same and side):
+            if assembler and not is_refused and not (is_same and side):
                 try:
                     machine = ptxas.assemble(assembler, ptx, cubin, sm)
                 except RuntimeError:
@@ -80,16 +77,13 @@ def measure(work):
                     if side or not arguments.light:
                         raise
                     is_refused = True
-            elif assembler:
+            elif assembler and not is_refused:
                 machine = {name: counts[0][len(OF_PTX):] for name, counts in found.items()}
             for name, lines in common.ptx_functions(ptx.read_text()).items():
                 of_ptxas = machine.get(name, [0, 0, 0, 0]) if assembler else []
                 found.setdefault(name, []).append(count(lines) + list(of_ptxas))
-        if arguments.ptxas_time and not is_refused:
-            runs = [[ptxas.seconds(assembler, ptx, cubin, sm) for ptx in outputs] for _ in range(3)]
-            seconds = tuple(min(run[side] for run in runs) for side in (0, 1))
         lines = [json.loads(line) for line in report.read_text().splitlines()]
-    return [(f"{Path(source).stem}:{name}", *counts) for name, counts in found.items()], seconds, lines
+    return [(f"{Path(source).stem}:{name}", *counts) for name, counts in found.items()], lines
 
 
 def print_phases(report):
@@ -116,17 +110,12 @@ def main():
     parser.add_argument("-O", dest="level", default="3", choices=examples.OPT_LEVELS)
     parser.add_argument("--light", action="store_true", help="without LLVM's passes over the IR of the examples")
     parser.add_argument("--llc", action="append", default=[], help="an option for llc, with the phases and without; repeatable")
-    limits = parser.add_mutually_exclusive_group()
-    limits.add_argument("--ptx-only", action="store_true", help="do without ptxas")
-    limits.add_argument("--ptxas-time", action="store_true", help="also time ptxas")
     arguments = parser.parse_args()
-    assembler = None if arguments.ptx_only else ptxas.executable()
-    if arguments.ptxas_time and not assembler:
-        parser.error("--ptxas-time needs ptxas: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
+    assembler = ptxas.executable()
     options = [f"-oriel-phases={arguments.phases}" if arguments.phases else f"-oriel-profile={arguments.profile}"]
     work = [(source, arguments, options, assembler) for source in examples.sources_of(arguments.sources)]
     results = common.parallel("without and with phases", measure, work)
-    lines = [line for found, _, _ in results for line in found]
+    lines = [line for found, _ in results for line in found]
     names = OF_PTX + (OF_PTXAS if assembler else ())
     for function, before, after in lines:
         if before != after:
@@ -139,12 +128,9 @@ def main():
         better = sum(line[2][number] < line[1][number] for line in lines)
         worse = sum(line[2][number] > line[1][number] for line in lines)
         print(f"{name}: {before} -> {after} ({better} functions better, {worse} worse)")
-    if arguments.ptxas_time:
-        before, after = (sum(seconds[side] for _, seconds, _ in results) for side in (0, 1))
-        print(f"seconds of ptxas: {before:.2f} -> {after:.2f} ({100 * (after / before - 1):+.1f} %)")
-    print_phases([line for _, _, report in results for line in report])
+    print_phases([line for _, report in results for line in report])
     if not assembler:
-        print("ptxas was not asked")
+        print("ptxas is not installed")
     longer = any(after[0] > before[0] for _, before, after in lines)
     limited = [names.index(name) for name in ("registers", "SASS instructions") if name in names]
     return int(longer or any(sums[1][number] > sums[0][number] for number in limited))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What splitting live ranges does: peak pressure, and registers, spills and size by ptxas, without and with it.
 
-    scripts/measure_splitting.py [--sm 90] [--limits 0,32,64,128] [--budget N] [--pressure-only] [SOURCE ...]
+    scripts/measure_splitting.py [--sm 90] [--limits 0,32,64,128] [--budget N] [SOURCE ...]
 
 Sources are the examples and lit-tests/phases/OriSplitLiveRanges/Inputs/high_pressure.cu if none are named. Each is compiled
 without phases, with phase 19, with phase 138 and with both. The budget of the phases is the register limit that ptxas is
@@ -88,9 +88,8 @@ def main():
     parser.add_argument("--sm", default="90")
     parser.add_argument("--limits", default="0,32,64,128")
     parser.add_argument("--budget", type=int, default=70)
-    parser.add_argument("--pressure-only", action="store_true", help="do without ptxas")
     arguments = parser.parse_args()
-    assembler = None if arguments.pressure_only else ptxas.executable()
+    assembler = ptxas.executable()
     limits = [int(limit) for limit in arguments.limits.split(",")]
     sources = examples.sources_of(arguments.sources) + ([] if arguments.sources else [HIGH_PRESSURE])
     work = [(source, arguments.sm, limits, arguments.budget, assembler) for source in sources]
@@ -105,7 +104,7 @@ def main():
                       f"ptxas: registers, spill stores and loads, instructions {before} -> {after}")
             print(summary(limit or "none", selection, len(of_both), [line[3:] for line in changed]))
     if not assembler:
-        print("ptxas was not asked")
+        print("ptxas is not installed")
     return 0
 
 
