@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 
 import common
-from judge import most_warps, warps
+from judging import most_warps, warps
 from measure_registers import DATA, KEYS, RESULTS, RULES
 
 MODEL = common.ROOT / "crates" / "report" / "src" / "estimate" / "model.txt"
@@ -219,12 +219,12 @@ class UsualCounts:
         rows = rows[table.allotted[rows] == 0]
         every = histogram(rows)
         self.weights = {}
-        for warps in (32, 48, 64):
-            own = histogram(rows[table.warps[rows] == warps])
+        for most in (32, 48, 64):
+            own = histogram(rows[table.warps[rows] == most])
             smooth = own + every * own.sum() / every.sum() + MORE_OF_EACH * table.weight.mean()
             # Kernels at the limit only show that they would need more.
             ratio = np.where(COUNTS < LIMIT, smooth / (near @ smooth), 1)
-            self.weights[warps] = np.array([float(f"{weight:.3g}") for weight in ratio])
+            self.weights[most] = np.array([float(f"{weight:.3g}") for weight in ratio])
 
     def likely(self, need, spread, probabilities, table, rows):
         """The estimate for kernels by what they need: the count for which the expected cost of being off is least."""
@@ -416,7 +416,7 @@ def main():
     for name, chosen in (("", table.is_free & ~table.is_debug), ("debug_", table.is_free & table.is_debug)):
         head.append(f"{name}interval {numbers(found.interval(table, chosen))}")
         head.append(f"{name}errors {numbers(np.quantile(errors[chosen], QUANTILES))}")
-    head += [f"usual_{warps} {numbers(weights)}" for warps, weights in usual.weights.items()]
+    head += [f"usual_{most} {numbers(weights)}" for most, weights in usual.weights.items()]
     head += [f"start {model[0]:.6g}", f"spread_start {spread[0]:.6g}"]
     head.append(f"steps {' '.join(str(step) for step in STEPS)}")
     forests = {"tree": model, "spread": spread} | {f"step {step}": trees for step, trees in zip(STEPS, steps)}

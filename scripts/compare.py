@@ -23,6 +23,7 @@ from pathlib import Path
 
 import common
 import examples
+import judging
 import ptxas
 
 WAYS = {"llc": None, "ptxas": ["-oriel-profile=ptxas"], "max": ["-oriel-profile=max"]}
@@ -124,9 +125,7 @@ def figures_of(program, ptx, folder, sm, lines, limit):
 
 def is_worse(before, after, figure):
     """Is a figure worse than it was?"""
-    if before[figure] is None or after[figure] is None:
-        return False
-    return before[figure] > after[figure] if figure == "warps" else before[figure] < after[figure]
+    return judging.is_better(figure, before[figure], after[figure])
 
 
 def bisect(program, bitcode, folder, sm, kernel, arguments):
@@ -184,12 +183,10 @@ def print_totals(title, kernels):
     print(f"{'':22}{'llc':>12}" + "".join(f"{way:>12}{'':>8}{'better':>8}{'worse':>7}" for way in ways))
     for figure in FIGURES:
         known = [kernel for kernel in kernels if all(kernel[way][figure] is not None for way in WAYS)]
-        base = sum(kernel["llc"][figure] for kernel in known)
+        base, _, _ = judging.totals(known, "llc", figure)
         row = f"{figure.replace('_', ' '):22}{base:>12}"
         for way in ways:
-            total = sum(kernel[way][figure] for kernel in known)
-            better = sum(is_worse(kernel[way], kernel["llc"], figure) for kernel in known)
-            worse = sum(is_worse(kernel["llc"], kernel[way], figure) for kernel in known)
+            total, better, worse = judging.totals(known, way, figure)
             share = f"{100 * (total / base - 1):+.2f}%" if base else ""
             row += f"{total:>12}{share:>8}{better:>8}{worse:>7}"
         print(row)

@@ -17,59 +17,22 @@ best of all ways for each kernel: what choosing well would be worth. What ptxas 
 import argparse
 import hashlib
 import json
-import re
-import shlex
-import subprocess
 import tempfile
 import threading
 from pathlib import Path
 
 import common
-import examples
+import judging
 import ptxas
-from make_corpus import PARTS
 
-# Warps a multiprocessor holds, by SM; 64 where none is named.
-MOST_WARPS = {75: 32, 86: 48, 89: 48, 120: 48}
-REGISTERS = 65536
-EXTERNAL = re.compile(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
-# System calls, which programs that are not linked have too.
-KNOWN_TO_PTXAS = {"vprintf", "__assertfail", "malloc", "free"}
 FIGURES = ("registers", "warps", "spilled", "spilled_at_limit", "sass", "ptx")
-# The options that Triton sets for its own LLVM.
-AS_IN_TRITON = ["-nvptx-short-ptr", "-nvptx-mad-wide-opt", "-fp-contract=fast"]
-
-
-def most_warps(sm):
-    """The warps of a multiprocessor."""
-    return MOST_WARPS.get(sm, 64)
-
-
-def warps(registers, sm):
-    """The warps that registers allow: a warp gets them in units of 256, from one of four parts of the multiprocessor."""
-    of_warp = -(-max(registers, 1) * 32 // 256) * 256
-    return min(REGISTERS // 4 // of_warp * 4, most_warps(sm))
-
-
-def modules(arguments):
-    """(project, path, sm, language) of the part that is judged."""
-    parts = {}
-    for part in PARTS:
-        projects = arguments.corpus / f"{part}.txt"
-        if projects.exists():
-            parts.update((name, part) for name in projects.read_text().split())
-    wanted = set(arguments.projects.split(",")) if arguments.projects else None
-    for line in (arguments.corpus / "index.tsv").read_text().splitlines():
-        project, file, sm, language = line.split("\t")[:4]
-        if arguments.part in ("all", parts.get(project)) and (wanted is None or project in wanted):
-            yield project, arguments.corpus / project / file, sm.removeprefix("sm_"), language
 
 
 def judged(ptx, sm, arguments):
     """ptxas' figures of every kernel of a PTX text, by the limit of registers."""
     limits = arguments.limits
     # What calls functions of other modules is assembled to be linked, which changes its registers.
-    to_link = bool(set(EXTERNAL.findall(ptx)) - KNOWN_TO_PTXAS)
+    to_link = ptxas.calls_elsewhere(ptx)
     key = arguments.cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link}".encode()).hexdigest()
     if key.exists():
         return json.loads(key.read_text())
@@ -84,43 +47,18 @@ def judged(ptx, sm, arguments):
     return found
 
 
-def codes(ptx):
-    """A hash of every kernel's code: the same for kernels that differ in names only."""
-    found = {}
-    for kernel in re.finditer(r"^[.\w ]*\.entry ([\w$.]+)\(.*?-- End function\n\}", ptx, re.DOTALL | re.MULTILINE):
-        code = re.sub(r"\s*//.*|\s*\.loc\s.*|\$L__BB\d+", "", kernel.group(0).replace(kernel.group(1), "kernel"))
-        found[kernel.group(1)] = hashlib.sha256(code.encode()).hexdigest()
-    return found
-
-
-def compiled(path, sm, language, flags):
-    """The PTX of a module, by llc alone if `flags` is None, else with Oriel; None if LLVM refuses the module or takes too long."""
-    command = examples.llc_command(path, "-", sm, "3")
-    if language == "Triton":
-        command[1:1] = AS_IN_TRITON
-    if flags is not None:
-        command[1:1] = [f"-load={common.plugin()}", *shlex.split(flags)]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    except subprocess.TimeoutExpired:
-        return None
-    if result.returncode:
-        return None
-    return ptxas.without_debug(result.stdout) if language == "Triton" else result.stdout
-
-
 def measure(module, way, flags, arguments):
     """The figures of every kernel of a module compiled one way, or None."""
     project, path, sm, language = module
     sm = arguments.only_sm or sm
-    ptx = compiled(path, sm, language, flags)
+    ptx = judging.compiled(path, sm, language, flags)
     try:
         found = judged(ptx, sm, arguments) if ptx else None
     except RuntimeError:
         found = None
     if found is None:
         return None
-    counts, code = common.count_ptx_instructions(ptx), codes(ptx)
+    counts, code = common.count_ptx_instructions(ptx), judging.codes(ptx)
     number = int(sm.rstrip("af"))
     kernels = {}
     for name, free in found[0].items():
@@ -129,7 +67,7 @@ def measure(module, way, flags, arguments):
         spilled = [of.get(name, {}).get("spill_store_bytes", 0) + of.get(name, {}).get("spill_load_bytes", 0) for of in found]
         kernels[name] = {
             "registers": free["registers"],
-            "warps": warps(free["registers"], number),
+            "warps": judging.warps(free["registers"], number),
             "spilled": spilled[0],
             "spilled_at_limit": spilled[-1],
             "sass": free.get("sass_instructions", 0),
@@ -139,10 +77,6 @@ def measure(module, way, flags, arguments):
     return kernels
 
 
-def better(figure, value, than):
-    return value > than if figure == "warps" else value < than
-
-
 def best(kernels):
     """The way that is best for a kernel: fewest spills, then most warps, then registers, then code."""
     return min(kernels.values(), key=lambda one: (one["spilled"], -one["warps"], one["registers"], one["sass"]))
@@ -150,15 +84,14 @@ def best(kernels):
 
 def table(title, rows, ways):
     print(f"\n{title}: {len(rows)} kernels")
-    base = {figure: sum(row["llc"][figure] for row in rows.values()) for figure in FIGURES}
+    base = {figure: judging.totals(rows.values(), "llc", figure)[0] for figure in FIGURES}
     print(f"{'':12}" + "".join(f"{figure:>26}" for figure in FIGURES))
     print(f"{'llc':12}" + "".join(f"{base[figure]:>26,}" for figure in FIGURES))
     for way in ways:
         cells = ""
         for figure in FIGURES:
-            change = sum(row[way][figure] for row in rows.values()) / base[figure] - 1 if base[figure] else 0
-            up = sum(better(figure, row[way][figure], row["llc"][figure]) for row in rows.values())
-            down = sum(better(figure, row["llc"][figure], row[way][figure]) for row in rows.values())
+            total, up, down = judging.totals(rows.values(), way, figure)
+            change = total / base[figure] - 1 if base[figure] else 0
             cells += f"{f'{change:+.2%} ({up} : {down})':>26}"
         print(f"{way:12}{cells}")
 
@@ -166,7 +99,7 @@ def table(title, rows, ways):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--part", choices=(*PARTS, "all"), default="look")
+    parser.add_argument("--part", choices=(*judging.PARTS, "all"), default="look")
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--sm", default="")
     parser.add_argument("--limit", type=int, default=0)
@@ -182,7 +115,7 @@ def main():
     everything, seen = {}, set()
     for sm in arguments.sm.split(",") if arguments.sm else [""]:
         arguments.only_sm = sm
-        found = list(modules(arguments))
+        found = list(judging.modules(arguments))
         calls = [(module, way, flags, arguments) for module in found for way, flags in {"llc": None, **ways}.items()]
         results = common.parallel(f"judge{f' sm_{sm}' if sm else ''}", lambda call: measure(*call), calls)
         for number, module in enumerate(found):

@@ -28,11 +28,10 @@ from pathlib import Path
 
 import common
 import examples
+import judging
 
 PROJECTS = common.ROOT / "calibration" / "projects.tsv"
 HEADERS = common.ROOT / "calibration" / "headers"
-# Whatever is tuned is tuned on the first; only the estimate has seen the last.
-PARTS = ("look", "held_out", "later", "latest")
 # Suites that others judge by. Projects that contain copies of them lose these files.
 NOT_USED = ("rodinia", "hecbench", "hashcat", "clblast", "liger", "flash-linear-attention", "lightllm", "numba_cuda", "numba/cuda/tests")
 SM = "80"
@@ -215,7 +214,7 @@ def main():
     lines = sorted(kept | {"\t".join(row) for of_one, _ in rows for row in of_one})
     index.write_text("".join(f"{line}\n" for line in lines))
     present = {line.split("\t")[0] for line in lines}
-    for part in PARTS:
+    for part in judging.PARTS:
         names = sorted({folder_of(line) for line in listed() if line["part"] == part})
         (arguments.corpus / f"{part}.txt").write_text("".join(f"{name}\n" for name in names if name in present))
     for (line, _), (of_one, errors) in zip(found, rows):

@@ -26,7 +26,7 @@ from pathlib import Path
 import common
 import examples
 import ptxas
-from judge import AS_IN_TRITON
+from judging import AS_IN_TRITON
 
 DATA = common.ROOT / "calibration" / "registers.csv"
 # What ptxas made of a kernel, and what estimates of it calibrate_estimate.py enters; the other columns are features.

@@ -11,6 +11,12 @@ from pathlib import Path
 import common
 
 
+# A function that another module has.
+EXTERNAL = re.compile(r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
+# System calls, which programs that are not linked have too.
+SYSTEM_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
+
+
 def executable():
     """LLVM_PTXAS_EXECUTABLE, else ptxas in PATH, else that of the Python package nvidia-cuda-nvcc; or None."""
     if named := os.environ.get("LLVM_PTXAS_EXECUTABLE") or shutil.which("ptxas"):
@@ -33,6 +39,11 @@ def command_of(program, ptx, cubin, sm, limit=0, to_link=False):
     """The command that assembles PTX, be it `to_link` later, and says what each function needs; `limit` is that of registers, 0 none."""
     command = [program, "-v", f"-arch=sm_{sm}", str(ptx), "-o", str(cubin)]
     return command + ([f"--maxrregcount={limit}"] if limit else []) + (["--compile-only"] if to_link else [])
+
+
+def calls_elsewhere(ptx):
+    """Whether PTX calls functions of other modules, so that it can only be assembled to be linked."""
+    return bool(set(EXTERNAL.findall(ptx)) - SYSTEM_CALLS)
 
 
 def without_debug(ptx):

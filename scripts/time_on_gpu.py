@@ -32,7 +32,7 @@ from pathlib import Path
 
 import common
 import gpu
-import judge
+import judging
 import ptxas
 
 # What a kernel gets that declares dynamic shared memory.
@@ -108,10 +108,10 @@ def jobs_of(module, number, ways, arguments):
     """The kernels of a module that can be launched and whose machine code is not the same each way."""
     project, path, of_module, language = module
     sm = of_module if of_module.startswith(arguments.sm) else arguments.sm
-    ptx = {way: judge.compiled(path, sm, language, flags) for way, flags in ways.items()}
-    if None in ptx.values() or len(set(ptx.values())) == 1 or set(judge.EXTERNAL.findall(ptx["llc"])) - judge.KNOWN_TO_PTXAS:
+    ptx = {way: judging.compiled(path, sm, language, flags) for way, flags in ways.items()}
+    if None in ptx.values() or len(set(ptx.values())) == 1 or ptxas.calls_elsewhere(ptx["llc"]):
         return []
-    code = {way: judge.codes(text) for way, text in ptx.items()}
+    code = {way: judging.codes(text) for way, text in ptx.items()}
     launches = kernels_of(ptx["llc"])
     launches = {name: launch for name, launch in launches.items() if any(code[way].get(name) != code["llc"].get(name) for way in ways)}
     made = assembled(arguments.program, ptx, sm, arguments.folder, number) if launches else None
@@ -141,7 +141,7 @@ def prepare(arguments):
     arguments.program = ptxas.required()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     ways = {"llc": None, **dict(way.split("=", 1) for way in arguments.way or ["max=-oriel-profile=max"])}
-    found = [module for module in judge.modules(arguments) if module[3] != "Triton" or module[2].startswith(arguments.sm)]
+    found = [module for module in judging.modules(arguments) if module[3] != "Triton" or module[2].startswith(arguments.sm)]
 
     def one(numbered):
         return jobs_of(numbered[1], numbered[0], ways, arguments)
