@@ -1,11 +1,11 @@
 """The lit suite of Oriel: `lit lit-tests`, or `scripts/run_lit.sh`, which finds lit and LLVM's tools.
 
 Environment:
-    ORIEL_PLUGIN    liboriel.so            [default: target/release/liboriel.so, else target/debug]
-    ORIEL_LABORATORY  liboriel_laboratory.so  [default: beside liboriel.so]
-    ORIEL_BIN       the command line tool  [default: oriel, beside liboriel.so]
+    ORIEL_PLUGIN    liboriel.so            [default: the release build's, else the debug build's]
+    ORIEL_LABORATORY  liboriel_laboratory.so  [default: beside what ORIEL_PLUGIN names, else as liboriel.so]
+    ORIEL_BIN       the command line tool  [default: beside what ORIEL_PLUGIN names, else as liboriel.so]
     ORIEL_LLVM_BIN  folder of llc, clang, FileCheck, split-file and not
-                                           [default: llvm-config-22 --bindir, else that of llc in PATH]
+                                           [default: llvm-config-22 --bindir]
     LLVM_PTXAS_EXECUTABLE  ptxas           [default: PATH, else the Python package nvidia-cuda-nvcc]
 
 Substitutions:
@@ -43,43 +43,26 @@ from pathlib import Path
 import lit.formats
 import lit.util
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "scripts"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "scripts"))
 
-from ptxas import executable as find_ptxas  # noqa: E402: the path is needed first
+import common  # noqa: E402: the path is needed first
+import examples  # noqa: E402
+from ptxas import executable as find_ptxas  # noqa: E402
 
 config.name = "Oriel"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.excludes = ["Inputs"]
 config.suffixes = [".ll", ".mir", ".test", ".cl", ".cu", ".ori", ".rs"]
-config.test_source_root = str(ROOT / "lit-tests")
-config.test_exec_root = str(ROOT / "target" / "lit-tests")
+config.test_source_root = str(common.ROOT / "lit-tests")
+config.test_exec_root = str(common.ROOT / "target" / "lit-tests")
 
 
-def require(path, what, variable):
-    """`path`, if there is such a file; else lit stops and says what is missing."""
-    if path and Path(path).exists():
-        return str(path)
-    lit_config.fatal(f"{what} was not found{f' at {path}' if path else ''}; set {variable}")
-
-
-def find_llvm_bin():
-    """The folder of the LLVM that the plug-in is loaded into."""
-    if folder := os.environ.get("ORIEL_LLVM_BIN"):
-        return folder
-    for name in ("llvm-config-22", "llvm-config"):
-        if program := shutil.which(name):
-            return subprocess.run([program, "--bindir"], capture_output=True, text=True, check=True).stdout.strip()
-    llc = shutil.which("llc")
-    return os.path.dirname(llc) if llc else None
-
-
-def find_plugin():
-    """liboriel.so; the release build is preferred."""
-    if path := os.environ.get("ORIEL_PLUGIN"):
-        return path
-    builds = [ROOT / "target" / kind / "liboriel.so" for kind in ("release", "debug")]
-    return next((path for path in builds if path.exists()), builds[0])
+def require(path, variable):
+    """The file, if there is one; else lit stops and says which variable names it."""
+    if not path.exists():
+        lit_config.fatal(f"{path} was not found; set {variable}")
+    # Tests run in other folders.
+    return str(path.absolute())
 
 
 def llc_version(program):
@@ -96,13 +79,11 @@ def llvm_of_rustc(program):
     return match and match.group(1)
 
 
-llvm_bin = find_llvm_bin()
-llc = require(llvm_bin and os.path.join(llvm_bin, "llc"), "llc of LLVM 22", "ORIEL_LLVM_BIN")
-clang = os.path.join(llvm_bin, "clang")
-plugin = require(find_plugin(), "liboriel.so (cargo build makes it)", "ORIEL_PLUGIN")
-beside = Path(plugin).with_name("liboriel_laboratory.so")
-laboratory = require(os.environ.get("ORIEL_LABORATORY") or beside, "liboriel_laboratory.so", "ORIEL_LABORATORY")
-oriel = require(os.environ.get("ORIEL_BIN") or os.path.join(os.path.dirname(plugin), "oriel"), "oriel", "ORIEL_BIN")
+llc = require(common.llvm_bin() / "llc", "ORIEL_LLVM_BIN")
+clang = require(common.llvm_bin() / "clang", "ORIEL_LLVM_BIN")
+plugin = require(common.plugin(), "ORIEL_PLUGIN")
+laboratory = require(common.laboratory(), "ORIEL_LABORATORY")
+oriel = require(common.tool(), "ORIEL_BIN")
 ptxas = find_ptxas()
 
 other_llc = None
@@ -113,24 +94,17 @@ for folder in os.environ.get("PATH", "").split(os.pathsep):
         break
 
 # What the tests see must not depend on who runs them.
-config.environment["PATH"] = os.pathsep.join((llvm_bin, os.environ.get("PATH", "")))
+config.environment["PATH"] = os.pathsep.join((str(common.llvm_bin()), os.environ.get("PATH", "")))
 config.environment.pop("ORIEL_FLAGS", None)
 
 nvptx = "-mtriple=nvptx64-nvidia-cuda -mcpu=sm_80"
 checked = f"-load={laboratory} -oriel-verify -verify-machineinstrs"
-gpu_source = f"-fpass-plugin={plugin} -S -O2 -I {ROOT}/examples/include"
-opencl = (
-    "-x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -cl-no-stdinc "
-    "-Xclang -target-feature -Xclang +ptx86"
-)
-cuda = (
-    "-x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -nostdinc++ "
-    "--cuda-feature=+ptx86"
-)
-apply_edit = f"{sys.executable} {ROOT}/lit-tests/apply_edit.py"
+gpu_source = f"-fpass-plugin={plugin} -S -O2 -I {common.ROOT}/examples/include"
+opencl, cuda = (" ".join(examples.device_flags(suffix, "80")) for suffix in (".cl", ".cu"))
+apply_edit = f"{sys.executable} {common.ROOT}/lit-tests/apply_edit.py"
 config.environment["ORIEL_TEST_LLC"] = f"{llc} {nvptx}"
 config.environment["ORIEL_TEST_PLUGIN"] = checked
-assemble = f"{sys.executable} {ROOT}/lit-tests/assemble.py {ptxas}"
+assemble = f"{sys.executable} {common.ROOT}/lit-tests/assemble.py {ptxas}"
 config.environment["ORIEL_TEST_PTXAS"] = assemble if ptxas else ""
 config.substitutions += [
     ("%edited-mir", f"{apply_edit} accepted %s %t"),
@@ -148,8 +122,8 @@ config.substitutions += [
     ("%python", sys.executable),
     ("%plugin", plugin),
     ("%laboratory", laboratory),
-    ("%examples", str(ROOT / "examples")),
-    ("%schema", str(ROOT / "docs" / "report.schema.json")),
+    ("%examples", str(common.ROOT / "examples")),
+    ("%schema", str(common.ROOT / "docs" / "report.schema.json")),
 ]
 if ptxas:
     config.available_features.add("ptxas")

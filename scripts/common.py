@@ -34,13 +34,14 @@ def target_dir():
 
 
 def built(name, variable):
-    """A file of the build to test: what the environment variable names, else the release build's, else the debug build's."""
+    """A file of the build to test: what the environment variable names, else the one beside the plug-in that ORIEL_PLUGIN names, else
+    the release build's, else the debug build's."""
     if named := os.environ.get(variable):
         return Path(named)
-    for profile in ("release", "debug"):
-        path = target_dir() / profile / name
-        if path.exists():
-            return path
+    beside = [Path(plugin).parent] if (plugin := os.environ.get("ORIEL_PLUGIN")) else []
+    for folder in (*beside, target_dir() / "release", target_dir() / "debug"):
+        if (folder / name).exists():
+            return folder / name
     sys.exit(f"{Path(sys.argv[0]).name}: {name} is not built yet; run `cargo build --release`")
 
 

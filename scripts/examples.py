@@ -63,6 +63,17 @@ def ptx_feature(sm):
     return LATER_PTX_FEATURE if int(sm.rstrip("af")) > 100 else PTX_FEATURE
 
 
+def device_flags(suffix, sm):
+    """clang's flags for device code in CUDA, or in OpenCL C (.cl), that needs nobody else's headers and libraries."""
+    if suffix == ".cl":
+        flags = ["-x", "cl", "-cl-std=CL2.0", "--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}"]
+        return flags + ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", ptx_feature(sm)]
+    flags = ["-x", "cuda", "-std=c++17", "--cuda-device-only", f"--cuda-gpu-arch=sm_{sm}"]
+    flags += [f"--cuda-feature={ptx_feature(sm)}", "-nocudainc", "-nocudalib", "-nostdinc++"]
+    # clang looks at the version of a ptxas in PATH, which nothing here uses.
+    return flags + ["-fno-gpu-flush-denormals-to-zero", "-Wno-unknown-cuda-version"]
+
+
 def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_contract=None, light=False):
     """The command that compiles `source` to bitcode; to be run in the root of the repository.
 
@@ -76,16 +87,7 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
         if not source.is_relative_to(ROOT):
             sys.exit(f"examples.py: {source} is not below {ROOT}: debug information is relative to it")
         source = source.relative_to(ROOT)
-    command = [str(common.llvm_bin() / "clang")]
-    if source.suffix == ".cl":
-        command += ["-x", "cl", "-cl-std=CL2.0", "--target=nvptx64-nvidia-cuda", f"-march=sm_{sm}"]
-        command += ["-nogpulib", "-cl-no-stdinc", "-Xclang", "-target-feature", "-Xclang", ptx_feature(sm)]
-    else:
-        command += ["-x", "cuda", "-std=c++17", "--cuda-device-only", f"--cuda-gpu-arch=sm_{sm}"]
-        command += [f"--cuda-feature={ptx_feature(sm)}", "-nocudainc", "-nocudalib", "-nostdinc++"]
-        # clang looks at the version of a ptxas in PATH, which nothing here uses.
-        command += ["-fno-gpu-flush-denormals-to-zero", "-Wno-unknown-cuda-version"]
-    command += ["-I", "examples/include", f"-O{opt_level}"]
+    command = [str(common.llvm_bin() / "clang"), *device_flags(source.suffix, sm), "-I", "examples/include", f"-O{opt_level}"]
     # threadIdx and its like are unsigned, and GPU code mixes them with int as a matter of course.
     command += ["-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
     command += ["-fdebug-compilation-dir=.", f"-ffile-prefix-map={resource_dir()}=clang"]
