@@ -52,7 +52,7 @@ def check(work):
         common.run(examples.clang_command(source, bitcode, sm, level, light=light))
         common.run(examples.llc_command(bitcode, plain, sm, level))
         run = [common.tool(), "exec", bitcode, "--sm", sm, "-O", level]
-        run += ["--launch", (examples.ROOT / source).with_suffix(".toml")]
+        run += ["--launch", (common.ROOT / source).with_suffix(".toml")]
         is_modelled = subprocess.run(run, capture_output=True, check=False).returncode == 0
         for phase in phases:
             name = f"{source} sm_{sm} -O{level} {phase}"
@@ -75,7 +75,7 @@ def check(work):
             # All phases at once, in one process; cases that go wrong are saved below build/.
             names = dict.fromkeys(phase.partition("@")[0] for phase in phases)
             command = [common.tool(), "differential", bitcode, "--sm", sm, "-O", level, "--jobs", "1"]
-            command += ["--launch", (examples.ROOT / source).with_suffix(".toml"), "--phases", ",".join(names)]
+            command += ["--launch", (common.ROOT / source).with_suffix(".toml"), "--phases", ",".join(names)]
             command += ["--register-budget", REGISTER_BUDGET]
             command += ["--save", common.ROOT / "build" / "differential"]
             try:

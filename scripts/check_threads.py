@@ -9,6 +9,7 @@ brings; without them the check is left out, with a message.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -22,7 +23,7 @@ SUPPRESSIONS = "called_from_lib:libLLVM\n"
 def missing():
     """What the check needs and this machine has not, or an empty text."""
     components = subprocess.run(["rustup", "component", "list", "--toolchain", "nightly", "--installed"], check=False,
-                                capture_output=True, text=True) if common.shutil.which("rustup") else None
+                                capture_output=True, text=True) if shutil.which("rustup") else None
     if components is None or components.returncode != 0:
         return "Rust's nightly toolchain (rustup toolchain install nightly)"
     if "rust-src" not in components.stdout:

@@ -64,17 +64,12 @@ def generated(folder, count, seed):
     return paths
 
 
-def compile_way(bitcode, folder, way, sm, arguments, extra=()):
-    """PTX by one of the ways, and the report's lines of stage `late`."""
-    return compile_with(bitcode, folder, way, sm, arguments, WAYS[way], extra)
-
-
-def compile_with(bitcode, folder, way, sm, arguments, options, extra=()):
-    """The same with these options; none: llc alone."""
+def compile_way(bitcode, folder, way, sm, arguments, options):
+    """PTX by a way with these options, or by llc alone if they are None, and the report's lines of stage `late`."""
     ptx, report = Path(folder) / f"{way}.ptx", Path(folder) / f"{way}.json"
     command = examples.llc_command(bitcode, ptx, sm, arguments.level)
     if options is not None:
-        command += [f"-load={common.plugin()}", f"-oriel-report={report}", *options, *extra]
+        command += [f"-load={common.plugin()}", f"-oriel-report={report}", *options]
     done_by(f"llc ({way})", common.run, command)
     # Oriel writes none where it is switched off.
     lines = report.read_text().splitlines() if report.exists() else []
@@ -106,7 +101,7 @@ def tune(bitcode, folder, way, sm, arguments):
     command = [common.tool(), "tune", "--sm", sm, "--ptx", version, f"-O{arguments.level}", "--jobs", "1", "--json", *TUNED[way], bitcode]
     found = json.loads(done_by("oriel tune", common.run, command).stdout)
     flags = [*found["flags"].split(), *found.get("llvm_flags", "").split()]
-    ptx, _ = compile_with(bitcode, folder, way, sm, arguments, flags)
+    ptx, _ = compile_way(bitcode, folder, way, sm, arguments, flags)
     return ptx
 
 
@@ -134,7 +129,8 @@ def bisect(program, bitcode, folder, sm, kernel, arguments):
     worse = [figure for figure in JUDGED if is_worse(before, after, figure)]
     culprits = {figure: [] for figure in worse}
     for phase in (phases_of_max() if worse else ()):
-        ptx, lines = compile_way(bitcode, folder, "max", sm, arguments, [f"-oriel-disable-phases={phase}"])
+        options = [*WAYS["max"], f"-oriel-disable-phases={phase}"]
+        ptx, lines = compile_way(bitcode, folder, "max", sm, arguments, options)
         without = figures_of(program, ptx, folder, sm, lines, arguments.limit).get(kernel["function"])
         for figure in worse:
             if without and not is_worse(before, without, figure):
@@ -156,7 +152,7 @@ def compare(work):
     with tempfile.TemporaryDirectory() as folder:
         try:
             bitcode = done_by("clang", examples.bitcode_of, source, folder, sm)
-            made = {way: compile_way(bitcode, folder, way, sm, arguments) for way in WAYS}
+            made = {way: compile_way(bitcode, folder, way, sm, arguments, options) for way, options in WAYS.items()}
             lines = made["max"][1]
             found = {way: figures_of(program, ptx, folder, sm, lines, arguments.limit) for way, (ptx, _) in made.items()}
             for way in TUNED if arguments.tune else ():

@@ -267,8 +267,8 @@ def compiled(kernel, libdevice, module):
                 files.append(Path(folder) / f"{number}.ll")
                 files[-1].write_text(text)
             linked = Path(folder) / "linked.bc"
-            common.run(["llvm-link-22", "--internalize", "--only-needed", *files, libdevice, "-o", linked])
-            common.run(["opt-22", "-O3", "-mcpu=sm_80", linked, "-o", module])
+            common.run([common.llvm_bin() / "llvm-link", "--internalize", "--only-needed", *files, libdevice, "-o", linked])
+            common.run([common.llvm_bin() / "opt", "-O3", "-mcpu=sm_80", linked, "-o", module])
         return None
     return reason
 

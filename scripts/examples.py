@@ -22,8 +22,7 @@ from pathlib import Path
 import common
 import ptxas
 
-ROOT = common.ROOT
-EXAMPLES = ROOT / "examples"
+EXAMPLES = common.ROOT / "examples"
 # Of LLVM IR and bitcode.
 MODULES = (".ll", ".bc")
 
@@ -40,7 +39,7 @@ PTXAS_SM_VERSIONS = ("80", "90", "100")
 def examples():
     """All kernel sources, relative to the root of the repository, sorted."""
     sources = [path for path in EXAMPLES.rglob("*") if path.suffix in (".cu", ".cl")]
-    return sorted(path.relative_to(ROOT) for path in sources)
+    return sorted(path.relative_to(common.ROOT) for path in sources)
 
 
 def sources_of(names):
@@ -84,9 +83,9 @@ def clang_command(source, output_bc, sm="80", opt_level="2", debug=False, fp_con
     """
     source = Path(source)
     if source.is_absolute():
-        if not source.is_relative_to(ROOT):
-            sys.exit(f"examples.py: {source} is not below {ROOT}: debug information is relative to it")
-        source = source.relative_to(ROOT)
+        if not source.is_relative_to(common.ROOT):
+            sys.exit(f"examples.py: {source} is not below {common.ROOT}: debug information is relative to it")
+        source = source.relative_to(common.ROOT)
     command = [str(common.llvm_bin() / "clang"), *device_flags(source.suffix, sm), "-I", "examples/include", f"-O{opt_level}"]
     # threadIdx and its like are unsigned, and GPU code mixes them with int as a matter of course.
     command += ["-Wall", "-Wextra", "-Wno-sign-compare", "-Werror"]
@@ -119,7 +118,7 @@ def llc_command(input_bc, output_ptx, sm="80", opt_level="2"):
 
 def run_quietly(command):
     """Runs a command; what it prints, warnings included, or why it failed. Empty if all is well."""
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, cwd=common.ROOT, capture_output=True, text=True, check=False)
     printed = (result.stdout + result.stderr).strip()
     return printed if result.returncode == 0 else f"exit status {result.returncode}\n{printed}"
 
@@ -169,13 +168,13 @@ def compile_one(arguments):
     if arguments.action == "compile":
         command = clang_command(source, Path(arguments.output).resolve(), *configuration, arguments.debug,
                                 arguments.fp_contract)
-        return subprocess.run(command, cwd=ROOT, check=False).returncode
+        return subprocess.run(command, cwd=common.ROOT, check=False).returncode
     with tempfile.TemporaryDirectory() as folder:
         bitcode = Path(folder) / "out.bc"
         clang = clang_command(source, bitcode, *configuration, arguments.debug, arguments.fp_contract)
         llc = llc_command(bitcode, Path(arguments.output).resolve(), *configuration)
         for command in (clang, llc):
-            if status := subprocess.run(command, cwd=ROOT, check=False).returncode:
+            if status := subprocess.run(command, cwd=common.ROOT, check=False).returncode:
                 return status
     return 0
 

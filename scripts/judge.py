@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Judges ways to compile by what ptxas makes of public kernels: registers, warps, spills and code, better beside worse.
 
-    scripts/judge.py CORPUS [--part look|held_out|later|all] [--way NAME=FLAGS ...] [--sm 80,90] [--limit 64] [--projects A,B]
+    scripts/judge.py CORPUS [--part look|held_out|later|latest|all] [--way NAME=FLAGS ...] [--sm 80,90] [--limit 64] [--projects A,B]
                      [--json FILE] [--worst 10]
 
 CORPUS is a folder with the modules (LLVM IR or bitcode) in a folder for each project, and an `index.tsv` with a line for each module:
-project, file, SM, language. `look.txt`, `held_out.txt` and `later.txt` list the projects of each part: what is tuned is tuned on the
-first and reported on the others. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone is always judged,
-and the others are compared with it. Without --sm a module is compiled for the SM of its line.
+project, file, SM, language. `look.txt`, `held_out.txt`, `later.txt` and `latest.txt` list the projects of each part: what is tuned is
+tuned on the first and reported on the others. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone
+is always judged, and the others are compared with it. Without --sm a module is compiled for the SM of its line.
 
 A kernel that several modules have, such as an instance of a library's template, counts once: by the PTX that llc makes of it.
 Warps are those that registers allow; registers are summed over kernels, spilled bytes are stores and loads. A line `best` takes the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs public kernels on a GPU as several ways to compile them made them: do they compute the same, and how long do they take?
 
-    scripts/time_on_gpu.py prepare CORPUS FOLDER [--part look|held_out|all] [--way NAME=FLAGS ...] [--sm 90]
+    scripts/time_on_gpu.py prepare CORPUS FOLDER [--part look|held_out|later|latest|all] [--way NAME=FLAGS ...] [--sm 90]
                                                  [--projects A,B] [--of-project N] [--of-module N]
     scripts/time_on_gpu.py run FOLDER [--json FILE] [--launches FILE] [--seconds N] [--workers N]
 
@@ -317,7 +317,7 @@ def main():
     making = commands.add_parser("prepare")
     making.add_argument("corpus", type=Path)
     making.add_argument("folder", type=Path)
-    making.add_argument("--part", choices=("look", "held_out", "all"), default="look")
+    making.add_argument("--part", choices=(*judging.PARTS, "all"), default="look")
     making.add_argument("--way", action="append", default=[])
     making.add_argument("--sm", default="90")
     making.add_argument("--projects")
