@@ -26,9 +26,10 @@
 //! |---|---|
 //! | `function/`, `edit.rs`, `edit/` | blocks, instructions, operands, registers: queries and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
+//! | `trial.rs` | changes that can be taken back |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `liveness.rs` | live intervals of registers, kept up to date after edits |
-//! | `register_sets.rs` | live registers of all files at a point; pressure |
+//! | `register_sets.rs`, `pressure.rs` | live registers of all files at a point; how many there are everywhere |
 //! | `divergence.rs` | values that are equal in all lanes of a warp |
 //! | `effects.rs` | memory that instructions read and write, and effects whose order matters |
 //! | `inline_assembly.rs` | groups of operands of inline assembly; early-clobber results, tied sources |

@@ -25,8 +25,8 @@
 //! walk makes unnecessary within a block. After LLVM's coalescer, no source that is live across
 //! blocks has a single use and could be renamed, so nothing is lost.
 
-use super::copies::{is_alike, registers_of_copy};
 use super::knobs::Knob;
+use super::shared::copies::{is_alike, registers_of_copy};
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
 use oriel_ori::{Function, Instruction, Operation};

@@ -14,8 +14,8 @@
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 
-use super::dead_code::{BoundaryRegisters, LocalLiveSet, remove_dead, walk_backward, within_budget};
 use super::knobs::Knob;
+use super::shared::dead_code::{BoundaryRegisters, LocalLiveSet, remove_dead, walk_backward, within_budget};
 use super::{PhaseContext, PhaseResult};
 use oriel_engine::entity::EntitySet;
 use oriel_ori::{Function, Instruction};

@@ -54,11 +54,11 @@ pub(super) mod suite;
 pub(super) mod values;
 
 use super::backend::is_conservative;
-use super::copies::is_alike;
-use super::dead_code::{is_unneeded, remove_unneeded};
 use super::knobs::Knob;
 use super::ori_copy_prop::marks::{apply_marks, clear_marks};
-use super::replacement::Replacement;
+use super::shared::copies::is_alike;
+use super::shared::dead_code::{is_unneeded, remove_unneeded};
+use super::shared::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use branch_conditions::{BranchConditions, FlowPoint, conditional_branch, parts};
 use eligibility::{arms, is_foldable_predicate, is_foldable_select};

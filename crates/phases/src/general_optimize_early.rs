@@ -37,13 +37,13 @@
 
 mod targets;
 
-use super::dead_code::remove_unneeded;
 use super::general_optimize::branch_conditions::{BranchConditions, FlowPoint, conditional_branch};
 use super::general_optimize::fixed_points::Record;
 use super::general_optimize::redundant::{self, Redundancy};
 use super::general_optimize::values::Values;
 use super::knobs::Knob;
-use super::replacement::Replacement;
+use super::shared::dead_code::remove_unneeded;
+use super::shared::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::Block;
 use oriel_ori::{ControlFlow, Function, Instruction};

@@ -38,13 +38,13 @@
 mod window;
 
 use super::backend::is_dual_issue;
-use super::copies::{is_alike, registers_of_copy};
-use super::dead_code::remove_dead;
 use super::general_optimize::fixed_points::{Record, Stop};
 use super::general_optimize::values::Values;
 use super::knobs::Knob;
 use super::ori_reassociate_and_common::fold_constants;
-use super::replacement::Replacement;
+use super::shared::copies::{is_alike, registers_of_copy};
+use super::shared::dead_code::remove_dead;
+use super::shared::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult};
 use oriel_engine::entity::{Block, Register};
 use oriel_engine::snapshot::abi::FunctionFlags;

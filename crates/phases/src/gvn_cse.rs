@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `mode.rs` | the scope by knob 402, remapped where the back end has no extended scope |
 //! | `scope.rs` | visibility of values; the pre-pass over extended basic blocks |
-//! | `numbering.rs`, `value_table.rs` of the crate | numbers values and finds redundant ones |
+//! | `numbering.rs`, with `shared/value_table.rs` | numbers values and finds redundant ones |
 //! | `scope_tree.rs` | visits the blocks with redundant values |
 //!
 //! Requires: SSA form. Preserves: control flow. No instruction is added or moved. An expression
@@ -54,7 +54,7 @@ mod scope;
 mod scope_tree;
 
 use super::knobs::{Budget, Knob};
-use super::replacement::Replacement;
+use super::shared::replacement::Replacement;
 use super::{PhaseContext, PhaseResult};
 pub(super) use mode::Mode;
 use numbering::{Numbering, Redundant};

@@ -34,12 +34,12 @@
 
 mod classes;
 
-use super::expressions::{
+use super::knobs::Knob;
+use super::shared::expressions::{
     ExpressionKind, copied_register, describe, expression_kind, single_valued, versions_for,
 };
-use super::knobs::Knob;
-use super::replacement::Replacement;
-use super::value_table::ValueTable;
+use super::shared::replacement::Replacement;
+use super::shared::value_table::ValueTable;
 use super::{PhaseContext, PhaseResult};
 use classes::{ClassTable, class_of};
 use oriel_engine::entity::{EntityRef, EntitySet, Register};

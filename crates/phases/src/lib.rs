@@ -26,32 +26,17 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
-//! | `manager.rs` | runs the phases; the services that a running phase can use |
-//! | `backend.rs` | the phases that ptxas' back ends provide |
-//! | `never_worse.rs` | reverts a profile's changes that make a function worse |
-//! | `analyses.rs` | analyses kept from phase to phase |
-//! | `knobs.rs` | the table of knobs |
-//! | `progress.rs` | the pipeline's progress |
-//! | `selection.rs` | names of phases in options |
-//! | `statistics.rs`, `remarks.rs` | counters and remarks of phases |
-//! | `stage_effects.rs` | the effect of each phase on size and pressure |
+//! | `manager.rs`, `manager/` | runs the phases: the table of phases ([registry]) and that of [knobs], analyses kept from phase to phase, what is taken back |
+//! | `shared/` | what several phases do: dead code, copies, values, blocks |
+//! | `mark_additional_cold_blocks.rs` | a phase of a back end |
 //! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |
-//! | `basic_blocks.rs`, `copies.rs`, `dead_code.rs`, `expressions.rs`, `replacement.rs`, `value_table.rs` | shared by several phases |
-//! | `irreducible_cycles.rs` | part of `loop_make_single_entry.rs` |
 //! | `instruction_order/` | orders of the instructions of a block |
 //! | `memory_to_register/` | promotion of stack objects to registers, for `general_optimize_mid.rs` |
 //! | `peephole/` | constant folding and identities |
 
 pub mod advanced_phase_back_prop_v_reg;
-mod analyses;
 pub mod analyze_control_flow;
-pub mod backend;
-mod basic_blocks;
-mod copies;
-mod dead_code;
 pub mod early_ori_simple_live_dead;
-mod expressions;
 pub mod general_optimize;
 pub mod general_optimize_early;
 pub mod general_optimize_late;
@@ -60,8 +45,6 @@ pub mod general_optimize_mid;
 pub mod general_optimize_mid2;
 pub mod gvn_cse;
 mod instruction_order;
-mod irreducible_cycles;
-pub mod knobs;
 pub mod late_ori_commoning;
 pub mod loop_make_single_entry;
 mod manager;
@@ -70,7 +53,6 @@ pub mod mark_additional_cold_blocks;
 pub mod mark_and_sweep;
 mod memory_to_register;
 pub mod merge_basic_blocks;
-pub mod never_worse;
 pub mod optimize_hot_cold_flow;
 pub mod optimize_hot_cold_in_loop;
 pub mod ori_back_copy_propagate;
@@ -83,31 +65,23 @@ pub mod ori_split_high_pressure_live_ranges;
 pub mod ori_split_live_ranges;
 pub mod peephole;
 pub mod place_blocks_in_source_order;
-pub mod progress;
-pub mod registry;
-mod remarks;
 pub mod rematerialize;
 mod remove_unreachable_blocks;
 pub mod reorder_instructions;
-mod replacement;
 pub mod schedule_for_pressure;
-mod selection;
 pub mod set_after_legalization;
 pub mod set_control_flow_op_last_in_bb;
+mod shared;
 pub mod speculative_hoist_common_insts;
-mod stage_effects;
-mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;
-mod value_table;
 
-pub use analyses::Analyses;
-pub use manager::{Manager, PhaseContext, run};
+pub use manager::{
+    Analyses, Extent, Manager, PhaseContext, PhaseEffect, Remark, RemarkKind, Selected, StageEffects,
+    Statistics, run,
+};
+pub use manager::{backend, knobs, never_worse, progress, registry};
 pub use memory_to_register::{may_have_unread_stores, unread_stores};
-pub use remarks::{Remark, RemarkKind};
-pub use selection::Selected;
-pub use stage_effects::{Extent, PhaseEffect, StageEffects};
-pub use statistics::Statistics;
 
 use knobs::Knobs;
 use oriel_engine::graph::Traversal;

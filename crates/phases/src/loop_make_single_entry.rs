@@ -26,8 +26,10 @@
 //! which earlier phases mark them; here dominators are used. Its gate, knob 487, is off by default,
 //! and so is this phase.
 
-use super::basic_blocks::can_redirect;
-use super::{Analyses, PhaseContext, PhaseResult, irreducible_cycles};
+mod irreducible_cycles;
+
+use super::shared::basic_blocks::can_redirect;
+use super::{Analyses, PhaseContext, PhaseResult};
 use oriel_engine::entity::Block;
 use oriel_engine::graph::Loop;
 use oriel_engine::snapshot::abi::Stage;

@@ -1,17 +1,45 @@
 //! The manager: runs phases over one function and keeps their shared state.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `registry.rs` | the table of phases: number, name, forms, profiles, analyses |
+//! | `backend.rs` | the phases that ptxas' back ends provide |
+//! | `knobs.rs` | the table of knobs |
+//! | `selection.rs` | names of phases in options |
+//! | `analyses.rs` | analyses kept from phase to phase |
+//! | `never_worse.rs` | reverts a profile's changes that make a function worse |
+//! | `progress.rs` | the pipeline's progress |
+//! | `statistics.rs`, `remarks.rs` | counters and remarks of phases |
+//! | `stage_effects.rs` | the effect of each phase on size and pressure |
 
-use super::analyses::{Analyses, AnalysisCache};
-use super::knobs::{Budget, Knob};
-use super::progress::Progress;
-use super::registry::Phase;
-use super::remarks::{Remark, RemarkKind};
-use super::{PhaseOptions, PhaseResult, Statistics};
+mod analyses;
+pub mod backend;
+pub mod knobs;
+pub mod never_worse;
+pub mod progress;
+pub mod registry;
+mod remarks;
+mod selection;
+mod stage_effects;
+mod statistics;
+
+pub use analyses::Analyses;
+pub use remarks::{Remark, RemarkKind};
+pub use selection::Selected;
+pub use stage_effects::{Extent, PhaseEffect, StageEffects};
+pub use statistics::Statistics;
+
+use super::{PhaseOptions, PhaseResult};
+use analyses::AnalysisCache;
 use cpu_time::ThreadTime;
+use knobs::{Budget, Knob};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
 use oriel_engine::live::LiveIntervals;
 use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
+use progress::Progress;
+use registry::Phase;
 use std::rc::Rc;
 
 /// Runs phases over one function.
@@ -26,7 +54,7 @@ pub struct Manager<'a> {
     /// changed it.
     is_simplified: bool,
     /// The progress of the pipeline.
-    pub(super) progress: Progress,
+    pub(crate) progress: Progress,
     /// How often phases may still get an optimisation level above one.
     level_budget: Budget,
     /// Weighted instructions that phases have added to save registers.
@@ -175,7 +203,7 @@ impl PhaseContext<'_> {
 
     /// Adds `amount` to a counter. Returns the result of a phase that did something this many
     /// times.
-    pub(super) fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
+    pub(crate) fn result_of(&mut self, counter: &'static str, amount: usize) -> PhaseResult {
         self.count(counter, amount as u64);
         PhaseResult::of(amount != 0)
     }
@@ -229,12 +257,12 @@ impl PhaseContext<'_> {
     /// True if the [suite](super::general_optimize) of sub-passes would find nothing in the
     /// function at the start of the phase: it found nothing before, and no phase has changed the
     /// function since.
-    pub(super) fn is_simplified(&self) -> bool {
+    pub(crate) fn is_simplified(&self) -> bool {
         self.manager.was_simplified
     }
 
     /// Records that the suite would find nothing in the function at the end of the phase.
-    pub(super) fn set_simplified(&mut self) {
+    pub(crate) fn set_simplified(&mut self) {
         *self.manager.is_simplified = true;
     }
 

@@ -25,7 +25,7 @@
 //!
 //! Requires: SSA form. Preserves: control flow; no instruction is added.
 
-use super::copies::is_alike;
+use super::shared::copies::is_alike;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{ControlFlow, Function, Instruction, Operation};

@@ -13,7 +13,7 @@
 //! Removes unreachable blocks first. Computes liveness to the fixed point, then removes unneeded
 //! instructions in one backward walk per block; the operands of removed instructions do not count
 //! as uses. A mark-and-sweep from the instructions with effects would keep the same ones:
-//! `dead_code.rs` explains why.
+//! `shared/dead_code.rs` explains why.
 //!
 //! Kept: instructions that write memory, are convergent, end a block, belong to a call, are
 //! volatile, or have effects according to LLVM. Debug instructions keep nothing alive; their values
@@ -27,9 +27,9 @@
 //! starts its walk from ordinary liveness, under which a value that only feeds itself around a loop
 //! is live; it keeps such values, this phase removes them.
 
-use super::basic_blocks::{RebuildMode, rebuild_basic_blocks};
-use super::dead_code::{find_dead, remove_dead, within_budget};
 use super::knobs::Knob;
+use super::shared::basic_blocks::{RebuildMode, rebuild_basic_blocks};
+use super::shared::dead_code::{find_dead, remove_dead, within_budget};
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 

@@ -45,7 +45,7 @@ mod prefixes;
 
 use super::gvn_cse::{Mode, common};
 use super::knobs::{Budget, Knob};
-use super::replacement::Replacement;
+use super::shared::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use chain::Chain;
 pub(super) use chain::fold_constants;

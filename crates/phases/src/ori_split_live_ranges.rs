@@ -41,10 +41,10 @@ mod candidate;
 mod range;
 mod work;
 
-use super::basic_blocks::{RebuildMode, rebuild_basic_blocks};
-use super::expressions::single_valued;
 use super::knobs::Knob;
 use super::never_worse::{MOST_ADDED_PERCENT, weighted_instructions};
+use super::shared::basic_blocks::{RebuildMode, rebuild_basic_blocks};
+use super::shared::expressions::single_valued;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use candidate::{Kind, classify};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};

@@ -49,9 +49,9 @@ mod loop_control;
 mod places;
 mod shared;
 
-use super::dead_code::remove_unneeded_by;
 use super::instruction_order::Weights;
 use super::never_worse::weighted_instructions;
+use super::shared::dead_code::remove_unneeded_by;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
 use full_blocks::FullBlocks;
 use live_blocks::LiveBlocks;

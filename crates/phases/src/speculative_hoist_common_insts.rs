@@ -27,9 +27,9 @@
 //! The reference gives this phase's number, its position and the knob that enables it; the method
 //! is Oriel's.
 
-use super::expressions::{ExpressionKind, describe, expression_kind, versions_for};
 use super::knobs::Knob;
-use super::value_table::ValueTable;
+use super::shared::expressions::{ExpressionKind, describe, expression_kind, versions_for};
+use super::shared::value_table::ValueTable;
 use super::{PhaseContext, PhaseResult, RemarkKind};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};

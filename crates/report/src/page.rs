@@ -19,6 +19,7 @@
 //! | `page/values.rs` | live ranges |
 //! | `page/source.rs` | source files |
 //! | `page/curve.rs` | the pressure along the code as LLVM makes it, for comparison |
+//! | `page/packing.rs` | each item stored once, growing numbers as differences |
 //! | `page/page.html`, `page/page.css` | the page itself |
 //! | `page/code.js` | decodes the code; pressure, live ranges and source lines of it |
 //! | `page/draw.js`, `page/panes.js`, `page/sections.js` | how things are drawn; what follows the selection; what does not |

@@ -11,6 +11,7 @@
 //! | `blocks.rs` | blocks and the order of instructions |
 //! | `meaning.rs` | operations and their properties |
 //! | `operands.rs` | operands, definitions and uses |
+//! | `edit_log.rs` | the log of changes, which analyses follow |
 //!
 //! This module has the queries; `edit.rs` has the changes.
 

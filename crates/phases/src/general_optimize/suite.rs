@@ -17,9 +17,9 @@
 use super::branch_conditions::BranchConditions;
 use super::fixed_points::{Record, Stop};
 use super::simplify_predicates;
-use crate::dead_code::{find_dead, remove_dead};
 use crate::ori_copy_prop::{self, Guards};
 use crate::peephole::Peephole;
+use crate::shared::dead_code::{find_dead, remove_dead};
 use crate::{Analyses, PhaseContext, PhaseResult};
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{Function, Operand};

@@ -16,8 +16,10 @@
 //! Values that are equal by this criterion are equal wherever both are live, since the values that
 //! they are computed from dominate them.
 
-use crate::expressions::{ExpressionKind, copied_register, depends_on_writes, describe, expression_kind};
-use crate::value_table::ValueTable;
+use crate::shared::expressions::{
+    ExpressionKind, copied_register, depends_on_writes, describe, expression_kind,
+};
+use crate::shared::value_table::ValueTable;
 use oriel_engine::entity::{PackedOption, Register, SecondaryMap};
 use oriel_engine::hash::CodeHash;
 use oriel_ori::{Function, Instruction, Operation};

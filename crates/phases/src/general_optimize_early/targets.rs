@@ -10,9 +10,9 @@
 //! Blocks with convergent instructions always differ: lanes that wait for each other in two places
 //! would wait in one. So do calls and instructions unknown to Ori.
 
-use crate::copies::is_alike;
-use crate::expressions::is_commutative;
 use crate::general_optimize::values::Values;
+use crate::shared::copies::is_alike;
+use crate::shared::expressions::is_commutative;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation, OperationFlags};
 use smallvec::SmallVec;

@@ -8,9 +8,9 @@
 use super::mode::Mode;
 use super::scope::{Leader, Scope};
 use super::scope_tree::ScopeTree;
-use crate::expressions::{ExpressionKind, copied_register, describe, expression_kind, versions_for};
 use crate::knobs::Budget;
-use crate::value_table::ValueTable;
+use crate::shared::expressions::{ExpressionKind, copied_register, describe, expression_kind, versions_for};
+use crate::shared::value_table::ValueTable;
 use oriel_engine::entity::{Block, EntityRef, Register, SecondaryMap};
 use oriel_engine::hash::Fnv1a;
 use oriel_ori::{ControlFlow, Function, Instruction, MemoryVersions, Operation, Variant};

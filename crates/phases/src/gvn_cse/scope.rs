@@ -1,7 +1,7 @@
 //! The visibility of leaders, and the pre-pass over extended basic blocks that restricts it.
 
 use super::mode::Mode;
-use crate::expressions::{ExpressionKind, expression_kind};
+use crate::shared::expressions::{ExpressionKind, expression_kind};
 use oriel_engine::entity::{Block, EntitySet, PackedOption, SecondaryMap};
 use oriel_engine::graph::DominatorTree;
 use oriel_engine::hash::Fnv1a;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::expressions::{
+use crate::shared::expressions::{
     ExpressionKind, copied_register, depends_on_writes, expression_kind, is_commutative, versions_for,
 };
 use crate::testing::{kernel, options_with, run_phase_with};

@@ -13,7 +13,7 @@
 //! The numbers up to 28 are the reference's. Equal instructions have equal bits, so if a bit has
 //! not been met on the path from the entry, there is nothing to find.
 
-use crate::expressions::depends_on_writes;
+use crate::shared::expressions::depends_on_writes;
 use oriel_engine::entity::{Block, SecondaryMap};
 use oriel_ori::{AddressSpace, Function, Instruction, Operation, RegisterFile};
 

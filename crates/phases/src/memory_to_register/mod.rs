@@ -17,6 +17,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `frame_objects.rs` | the uses of each object's address |
+//! | `index.rs` | a variable index |
 //! | `indexed.rs` | replaces indexed accesses by accesses of each element |
 //! | `piece.rs` | parts of an object that are accessed as a whole |
 //! | `rewrite.rs` | replaces loads and stores by values |

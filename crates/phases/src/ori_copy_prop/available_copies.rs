@@ -21,7 +21,7 @@
 //! some path the register was last written by one of the instructions that establish it. A use that
 //! it reaches and where it is lost sees other values as well.
 
-use crate::copies::is_alike;
+use crate::shared::copies::is_alike;
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::dataflow::{Direction, fixed_point};
 use oriel_engine::entity::{Block, EntitySet, PrimaryMap, Register, SecondaryMap, entity_impl};

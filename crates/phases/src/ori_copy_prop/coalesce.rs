@@ -11,7 +11,7 @@
 
 use super::marks::Counts;
 use super::settings::CopySettings;
-use crate::copies::{is_alike, registers_of_copy};
+use crate::shared::copies::{is_alike, registers_of_copy};
 use crate::{Analyses, PhaseContext, RemarkKind};
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_engine::live::SlotIndex;

@@ -18,9 +18,9 @@
 
 use super::marks::{Counts, apply_marks};
 use super::settings::{CopySettings, Refusal};
-use crate::copies::is_alike;
 use crate::general_optimize::branch_conditions::{BranchConditions, FlowPoint};
 use crate::general_optimize::values::Values;
+use crate::shared::copies::is_alike;
 use crate::{PhaseContext, RemarkKind};
 use oriel_engine::entity::{Block, PackedOption, Register, SecondaryMap};
 use oriel_engine::hash::NumberMap;

@@ -17,7 +17,7 @@ use super::available_copies::{
 };
 use super::marks::{Counts, apply_marks};
 use super::settings::{CopySettings, Refusal};
-use crate::copies::is_alike;
+use crate::shared::copies::is_alike;
 use crate::{Analyses, PhaseContext, RemarkKind};
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, EntitySet, PackedOption, Register, SecondaryMap};

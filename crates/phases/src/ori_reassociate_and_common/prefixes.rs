@@ -1,7 +1,7 @@
 //! Prefixes of known chains, and their reuse by other chains.
 
 use super::chain::{Chain, Leaf};
-use crate::value_table::ValueTable;
+use crate::shared::value_table::ValueTable;
 use oriel_engine::entity::{Block, PrimaryMap, Register, entity_impl};
 use oriel_engine::graph::DominatorTree;
 use oriel_engine::hash::Fnv1a;

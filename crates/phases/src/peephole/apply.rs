@@ -1,7 +1,7 @@
 //! Planning and applying rewrites.
 
 use super::rewrite::{Becomes, NewInstruction, Rewrite, Value};
-use crate::copies::is_alike;
+use crate::shared::copies::is_alike;
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::ConstantKind;
 use oriel_ori::machine::has_machine_opcode;

@@ -4,7 +4,7 @@
 //! a `run` is not implemented and only keeps ptxas' position in the order.
 
 use super::backend::Hooks;
-use super::{Analyses, PhaseContext, PhaseResult};
+use crate::{Analyses, PhaseContext, PhaseResult};
 use bitflags::bitflags;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::Function;
@@ -180,7 +180,7 @@ const BOTH: Forms = Forms::SSA.union(Forms::LATE);
 
 /// Creates an instance of OriPerformLiveDead; they differ only in when they run.
 const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
-    phase(number, name, BOTH, super::ori_perform_live_dead::run)
+    phase(number, name, BOTH, crate::ori_perform_live_dead::run)
         .in_group("OriPerformLiveDead")
         .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW)
@@ -188,7 +188,7 @@ const fn ori_perform_live_dead(number: u16, name: &'static str) -> Phase {
 
 /// Creates an instance of OriCopyProp, which the reference has in every GeneralOptimize bundle.
 const fn ori_copy_prop(stage: Stage, name: &'static str, profiles: Profiles) -> Phase {
-    Phase::new(name, stage, BOTH, super::ori_copy_prop::run)
+    Phase::new(name, stage, BOTH, crate::ori_copy_prop::run)
         .in_group("OriCopyProp")
         .in_profiles(profiles)
         .needing(Analyses::CONTROL_FLOW)
@@ -197,31 +197,31 @@ const fn ori_copy_prop(stage: Stage, name: &'static str, profiles: Profiles) -> 
 
 /// All phases, in order.
 pub static PHASES: &[Phase] = &[
-    phase(3, "AnalyzeControlFlow", BOTH, super::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
+    phase(3, "AnalyzeControlFlow", BOTH, crate::analyze_control_flow::run).needing(Analyses::CONTROL_FLOW),
     Phase::new(
         "RemoveUnreachableBlocks",
         Stage::Ssa,
         BOTH,
-        super::remove_unreachable_blocks::run,
+        crate::remove_unreachable_blocks::run,
     ),
     phase(
         6,
         "SetControlFlowOpLastInBB",
         BOTH,
-        super::set_control_flow_op_last_in_bb::run,
+        crate::set_control_flow_op_last_in_bb::run,
     ),
     Phase::new(
         "MergeBasicBlocks",
         Stage::Ssa,
         BOTH,
-        super::merge_basic_blocks::run,
+        crate::merge_basic_blocks::run,
     ),
     unimplemented(9, "ReportInitialRepresentation"),
     phase(
         10,
         "EarlyOriSimpleLiveDead",
         BOTH,
-        super::early_ori_simple_live_dead::run,
+        crate::early_ori_simple_live_dead::run,
     )
     .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
@@ -229,7 +229,7 @@ pub static PHASES: &[Phase] = &[
         13,
         "GeneralOptimizeEarly",
         Forms::SSA,
-        super::general_optimize_early::run,
+        crate::general_optimize_early::run,
     )
     .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW),
@@ -238,17 +238,17 @@ pub static PHASES: &[Phase] = &[
         "LoopMakeSingleEntry",
         Stage::Ssa,
         BOTH,
-        super::loop_make_single_entry::run,
+        crate::loop_make_single_entry::run,
     )
     .in_group("LoopStructurePass")
     .needing(Analyses::CONTROL_FLOW),
     unimplemented(18, "OriLoopSimplification"),
-    phase(19, "OriSplitLiveRanges", BOTH, super::ori_split_live_ranges::run)
+    phase(19, "OriSplitLiveRanges", BOTH, crate::ori_split_live_ranges::run)
         .needing(Analyses::all())
         .keeping(Analyses::CONTROL_FLOW),
     unimplemented(26, "StrengthReduction"),
     unimplemented(27, "AnalyzeUniformsForSpeculation"),
-    phase(29, "GeneralOptimize", Forms::SSA, super::general_optimize::run)
+    phase(29, "GeneralOptimize", Forms::SSA, crate::general_optimize::run)
         .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(33, "OriPerformLiveDeadSecond"),
@@ -256,7 +256,7 @@ pub static PHASES: &[Phase] = &[
         37,
         "GeneralOptimizeMid",
         Forms::SSA,
-        super::general_optimize_mid::run,
+        crate::general_optimize_mid::run,
     )
     .in_group("ConvertMemoryToRegisterOrUniform")
     .in_profiles(Profiles::all())
@@ -266,13 +266,13 @@ pub static PHASES: &[Phase] = &[
         46,
         "GeneralOptimizeMid2",
         Forms::SSA,
-        super::general_optimize_mid2::run,
+        crate::general_optimize_mid2::run,
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::GENERAL_OPTIMIZE_MID2)
     .needing(Analyses::CONTROL_FLOW),
     unimplemented(48, "EnforceArgumentRestrictions"),
-    phase(49, "GvnCse", Forms::SSA, super::gvn_cse::run)
+    phase(49, "GvnCse", Forms::SSA, crate::gvn_cse::run)
         .in_profiles(Profiles::PTXAS)
         .through_backend(Hooks::GVN_CSE)
         .needing(Analyses::CONTROL_FLOW)
@@ -281,19 +281,19 @@ pub static PHASES: &[Phase] = &[
         50,
         "OriReassociateAndCommon",
         Forms::SSA,
-        super::ori_reassociate_and_common::run,
+        crate::ori_reassociate_and_common::run,
     )
     .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
     unimplemented(51, "ExtractShaderConstsFinal"),
-    Phase::new("OriPeephole", Stage::Ssa, Forms::SSA, super::ori_peephole::run)
+    Phase::new("OriPeephole", Stage::Ssa, Forms::SSA, crate::ori_peephole::run)
         .needing(Analyses::CONTROL_FLOW),
     Phase::new(
         "OriCommonConstants",
         Stage::Ssa,
         Forms::SSA,
-        super::ori_common_constants::run,
+        crate::ori_common_constants::run,
     )
     .needing(Analyses::CONTROL_FLOW)
     .keeping(Analyses::CONTROL_FLOW),
@@ -301,7 +301,7 @@ pub static PHASES: &[Phase] = &[
         56,
         "SpeculativeHoistCommonInsts",
         Forms::SSA,
-        super::speculative_hoist_common_insts::run,
+        crate::speculative_hoist_common_insts::run,
     )
     .in_profiles(Profiles::PTXAS)
     .needing(Analyses::CONTROL_FLOW)
@@ -310,13 +310,13 @@ pub static PHASES: &[Phase] = &[
         58,
         "GeneralOptimizeLate",
         Forms::SSA,
-        super::general_optimize_late::run,
+        crate::general_optimize_late::run,
     )
     .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::CONTROL_FLOW),
     ori_perform_live_dead(61, "OriPerformLiveDeadThird"),
     unimplemented(63, "OriDoPredication"),
-    phase(64, "LateOriCommoning", BOTH, super::late_ori_commoning::run)
+    phase(64, "LateOriCommoning", BOTH, crate::late_ori_commoning::run)
         .in_profiles(Profiles::PTXAS)
         .needing(Analyses::CONTROL_FLOW)
         .keeping(Analyses::CONTROL_FLOW),
@@ -325,12 +325,12 @@ pub static PHASES: &[Phase] = &[
         65,
         "GeneralOptimizeLate2",
         Forms::SSA,
-        super::general_optimize_late2::run,
+        crate::general_optimize_late2::run,
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::GENERAL_OPTIMIZE_LATE2)
     .needing(Analyses::CONTROL_FLOW),
-    Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, super::rematerialize::run)
+    Phase::new("Rematerialize", Stage::Ssa, Forms::SSA, crate::rematerialize::run)
         .in_profiles(Profiles::MAX)
         .needing(Analyses::CONTROL_FLOW.union(Analyses::LIVE_RANGES))
         .keeping(Analyses::CONTROL_FLOW)
@@ -339,7 +339,7 @@ pub static PHASES: &[Phase] = &[
         82,
         "AdvancedPhaseBackPropVReg",
         BOTH,
-        super::advanced_phase_back_prop_v_reg::run,
+        crate::advanced_phase_back_prop_v_reg::run,
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
@@ -348,7 +348,7 @@ pub static PHASES: &[Phase] = &[
         83,
         "OriBackCopyPropagate",
         BOTH,
-        super::ori_back_copy_propagate::run,
+        crate::ori_back_copy_propagate::run,
     )
     .in_profiles(Profiles::PTXAS)
     .through_backend(Hooks::BACK_COPY_PROPAGATION)
@@ -359,7 +359,7 @@ pub static PHASES: &[Phase] = &[
         95,
         "SetAfterLegalization",
         BOTH,
-        super::set_after_legalization::run,
+        crate::set_after_legalization::run,
     )
     .in_profiles(Profiles::PTXAS)
     .keeping(Analyses::all()),
@@ -367,40 +367,40 @@ pub static PHASES: &[Phase] = &[
         "ScheduleForPressure",
         Stage::Late,
         BOTH,
-        super::schedule_for_pressure::run,
+        crate::schedule_for_pressure::run,
     )
     .keeping(Analyses::CONTROL_FLOW),
     Phase::new(
         "ReorderInstructions",
         Stage::Late,
         BOTH,
-        super::reorder_instructions::run,
+        crate::reorder_instructions::run,
     )
     .keeping(Analyses::CONTROL_FLOW),
     phase(
         108,
         "OptimizeHotColdInLoop",
         BOTH,
-        super::optimize_hot_cold_in_loop::run,
+        crate::optimize_hot_cold_in_loop::run,
     )
     .needing(Analyses::CONTROL_FLOW),
     phase(
         109,
         "OptimizeHotColdFlow",
         BOTH,
-        super::optimize_hot_cold_flow::run,
+        crate::optimize_hot_cold_flow::run,
     ),
     phase(
         112,
         "PlaceBlocksInSourceOrder",
         BOTH,
-        super::place_blocks_in_source_order::run,
+        crate::place_blocks_in_source_order::run,
     ),
     phase(
         138,
         "OriSplitHighPressureLiveRanges",
         BOTH,
-        super::ori_split_high_pressure_live_ranges::run,
+        crate::ori_split_high_pressure_live_ranges::run,
     )
     .needing(Analyses::all())
     .keeping(Analyses::CONTROL_FLOW),
@@ -507,7 +507,7 @@ impl Registry {
 
 /// Creates a row for a test.
 #[cfg(test)]
-pub(super) const fn test_phase(run: Run) -> Phase {
+pub(crate) const fn test_phase(run: Run) -> Phase {
     Phase::new("test", Stage::Ssa, BOTH, run)
 }
 

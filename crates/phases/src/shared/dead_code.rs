@@ -14,8 +14,8 @@
 //! faster. In late form large functions use this method, too, since the sets grow with the square of
 //! a function's size (see `MATRIX_LIMIT`); all definitions of a register are then needed if one is.
 
-use super::knobs::Budget;
-use super::{PhaseContext, RemarkKind};
+use crate::knobs::Budget;
+use crate::{PhaseContext, RemarkKind};
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};
 use oriel_engine::dataflow::{Direction, fixed_point};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, PackedOption, PrimaryMap, Register, entity_impl};
@@ -24,18 +24,18 @@ use oriel_ori::{ControlFlow, Function, Instruction, Operand, Operation, each_bou
 
 /// A register that is live across a block boundary, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Member(u32);
+pub(crate) struct Member(u32);
 entity_impl!(Member, "member");
 
 /// The registers that are live across block boundaries, numbered.
-pub(super) struct BoundaryRegisters {
+pub(crate) struct BoundaryRegisters {
     registers: PrimaryMap<Member, Register>,
     /// By register.
     members: Vec<PackedOption<Member>>,
 }
 
 impl BoundaryRegisters {
-    pub(super) fn find(function: &Function) -> Self {
+    pub(crate) fn find(function: &Function) -> Self {
         let mut registers: PrimaryMap<Member, Register> = PrimaryMap::new();
         let mut members = vec![PackedOption::default(); function.register_limit()];
         each_boundary_use(function, |register, _| {
@@ -59,7 +59,7 @@ impl BoundaryRegisters {
 }
 
 /// The live registers at the current point of a backward walk over a block.
-pub(super) trait LiveSet {
+pub(crate) trait LiveSet {
     fn contains(&self, register: Register) -> bool;
     fn insert(&mut self, register: Register);
     fn remove(&mut self, register: Register);
@@ -69,13 +69,13 @@ pub(super) trait LiveSet {
 
 /// The live registers of one block, judged by that block alone: a register that is live across a
 /// boundary counts as live everywhere.
-pub(super) struct LocalLiveSet<'a> {
+pub(crate) struct LocalLiveSet<'a> {
     boundary: &'a BoundaryRegisters,
     local: EntityBitSet<Register>,
 }
 
 impl<'a> LocalLiveSet<'a> {
-    pub(super) fn new(function: &Function, boundary: &'a BoundaryRegisters) -> Self {
+    pub(crate) fn new(function: &Function, boundary: &'a BoundaryRegisters) -> Self {
         Self {
             boundary,
             local: EntityBitSet::with_room(function.register_limit()),
@@ -104,7 +104,7 @@ impl LiveSet for LocalLiveSet<'_> {
 /// Walks a block backward, from the registers live at its end to those live at its start.
 ///
 /// Calls `dead` for each unneeded instruction. Instructions in `kept` always count as needed.
-pub(super) fn walk_backward(
+pub(crate) fn walk_backward(
     function: &Function,
     block: Block,
     live: &mut impl LiveSet,
@@ -291,7 +291,7 @@ const MATRIX_LIMIT: usize = 4 << 20;
 
 /// Returns the unneeded instructions in no particular order. Each can be removed only together with
 /// those that use it.
-pub(super) fn find_dead(
+pub(crate) fn find_dead(
     function: &Function,
     flow: &ControlFlow,
     kept: &EntitySet<Instruction>,
@@ -353,7 +353,7 @@ fn find_dead_by_chains(function: &Function, kept: &EntitySet<Instruction>) -> Ve
 
 /// Returns the instructions that may be removed, found by `find` given those that must stay: at
 /// most as many as the budget allows.
-pub(super) fn within_budget(
+pub(crate) fn within_budget(
     mut budget: Budget,
     find: impl Fn(&EntitySet<Instruction>) -> Vec<Instruction>,
 ) -> Vec<Instruction> {
@@ -372,7 +372,7 @@ pub(super) fn within_budget(
 }
 
 /// Removes instructions and emits remarks.
-pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_>, dead: &[Instruction]) {
+pub(crate) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_>, dead: &[Instruction]) {
     for &instruction in dead {
         context.remark(
             RemarkKind::Passed,
@@ -390,7 +390,7 @@ pub(super) fn remove_dead(function: &mut Function, context: &mut PhaseContext<'_
 }
 
 /// True if nothing needs an instruction.
-pub(super) fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
+pub(crate) fn is_unneeded(function: &Function, instruction: Instruction) -> bool {
     let results = function.results(instruction);
     let is_unused = |result: Operand| {
         result
@@ -401,12 +401,12 @@ pub(super) fn is_unneeded(function: &Function, instruction: Instruction) -> bool
 }
 
 /// Removes unneeded instructions, and those that only they needed. Returns how many.
-pub(super) fn remove_unneeded(function: &mut Function, pending: Vec<Instruction>) -> u64 {
+pub(crate) fn remove_unneeded(function: &mut Function, pending: Vec<Instruction>) -> u64 {
     remove_unneeded_by(function, pending, Function::remove)
 }
 
 /// As [`remove_unneeded`], by a removal that may note what it does.
-pub(super) fn remove_unneeded_by(
+pub(crate) fn remove_unneeded_by(
     function: &mut Function,
     mut pending: Vec<Instruction>,
     mut remove: impl FnMut(&mut Function, Instruction),

@@ -44,12 +44,12 @@ impl Statistics {
     }
 
     /// Records that a phase ran.
-    pub(super) fn note_run(&mut self, phase: &Phase, time: Duration) {
+    pub(crate) fn note_run(&mut self, phase: &Phase, time: Duration) {
         self.row(phase.name).time += time;
     }
 
     /// Adds to a counter of a phase.
-    pub(super) fn add(&mut self, phase: &'static str, counter: &'static str, amount: u64) {
+    pub(crate) fn add(&mut self, phase: &'static str, counter: &'static str, amount: u64) {
         let counters = &mut self.row(phase).counters;
         match counters.iter_mut().find(|(name, _)| *name == counter) {
             Some((_, value)) => *value += amount,

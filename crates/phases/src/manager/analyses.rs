@@ -4,8 +4,8 @@
 //! analysis is computed when the first phase needs it, outside the phases' own times, and kept
 //! until a phase changes the function without preserving it.
 
-use super::PhaseOptions;
 use super::registry::Phase;
+use crate::PhaseOptions;
 use bitflags::bitflags;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;
@@ -30,7 +30,7 @@ bitflags! {
 
 /// The known analyses of one function.
 #[derive(Debug, Default)]
-pub(super) struct AnalysisCache {
+pub(crate) struct AnalysisCache {
     control_flow: Option<Rc<ControlFlow>>,
     liveness: Option<Rc<Liveness>>,
     /// The liveness of the input, while the function equals it.

@@ -4,7 +4,7 @@ use oriel_engine::entity::Register;
 use oriel_ori::{Function, Instruction, Operation};
 
 /// Returns result and source of a copy of a register; their kinds may differ.
-pub(super) fn registers_of_copy(function: &Function, copy: Instruction) -> Option<(Register, Register)> {
+pub(crate) fn registers_of_copy(function: &Function, copy: Instruction) -> Option<(Register, Register)> {
     if !matches!(function.operation(copy), Operation::Mov | Operation::Copy) {
         return None;
     }
@@ -15,7 +15,7 @@ pub(super) fn registers_of_copy(function: &Function, copy: Instruction) -> Optio
 }
 
 /// True if two registers are of one kind, so that one can replace the other everywhere.
-pub(super) fn is_alike(function: &Function, one: Register, other: Register) -> bool {
+pub(crate) fn is_alike(function: &Function, one: Register, other: Register) -> bool {
     let (one, other) = (function.register(one), function.register(other));
     (one.file, one.bits) == (other.file, other.bits) && one.class.expand() == other.class.expand()
 }

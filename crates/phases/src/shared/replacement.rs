@@ -4,7 +4,7 @@
 //! if the register budget has no room, the computation stays. From there on the one register
 //! replaces the other.
 
-use super::{PhaseContext, RemarkKind};
+use crate::{PhaseContext, RemarkKind};
 use oriel_engine::entity::Register;
 use oriel_ori::analysis::PressureMap;
 use oriel_ori::{Function, Instruction};
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 /// Replaces instructions and emits remarks.
 #[derive(Debug, Default)]
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     /// Computed for the first replacement.
     pressure: Option<PressureMap>,
     /// True if replacements ignore the pressure.

@@ -23,7 +23,7 @@ const ROUNDING: f64 = 1.0 / 1024.0;
 const LOCAL_ACCESS: f64 = 4.0;
 
 /// How many executed instructions a phase may add to lower the pressure, in percent of all.
-pub(super) const MOST_ADDED_PERCENT: f64 = 6.0;
+pub(crate) const MOST_ADDED_PERCENT: f64 = 6.0;
 
 /// The cost of a function, as far as it is known before ptxas has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +125,7 @@ pub fn excess_pressure(
     peak.saturating_sub(register_budget)
 }
 
-pub(super) fn is_data(function: &Function, register: Register) -> bool {
+pub(crate) fn is_data(function: &Function, register: Register) -> bool {
     matches!(
         function.register(register).file,
         RegisterFile::R | RegisterFile::Ur
@@ -134,7 +134,7 @@ pub(super) fn is_data(function: &Function, register: Register) -> bool {
 
 /// Returns an upper bound for the units live at once: those of all registers that are live across
 /// some block boundary, and those defined in the fullest block.
-pub(super) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
+pub(crate) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;
     each_boundary_use(function, |register, _| {

@@ -10,7 +10,7 @@
 //! call, a terminator or unknown to Ori, carries attachments that only LLVM can copy, or reads an
 //! undefined register.
 
-use crate::copies::is_alike;
+use crate::shared::copies::is_alike;
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
 use oriel_ori::{
@@ -21,7 +21,7 @@ use oriel_ori::{
 
 /// Kinds of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExpressionKind {
+pub(crate) enum ExpressionKind {
     /// Another name for a register's value.
     Copy,
     /// A constant or an address, which is cheaper to recompute than to hold.
@@ -37,7 +37,7 @@ pub(super) enum ExpressionKind {
 }
 
 /// Returns the kind of expression that an instruction is, or none if it is not just a value.
-pub(super) fn expression_kind(function: &Function, instruction: Instruction) -> Option<ExpressionKind> {
+pub(crate) fn expression_kind(function: &Function, instruction: Instruction) -> Option<ExpressionKind> {
     let operation = function.operation(instruction);
     let never = OperationFlags::WRITES
         | OperationFlags::SIDE_EFFECTS
@@ -99,13 +99,13 @@ fn is_plain_load(function: &Function, instruction: Instruction) -> bool {
 
 /// True if a load depends on earlier writes. A load of memory that nothing writes while the kernel
 /// runs does not.
-pub(super) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
+pub(crate) fn depends_on_writes(function: &Function, load: Instruction) -> bool {
     let is_invariant = |access: &MemoryAccess| access.flags.contains(MemoryFlags::INVARIANT);
     !memory_kinds(function, load).0.is_empty() && !function.access(load).is_some_and(is_invariant)
 }
 
 /// Returns the versions of memory if the function has expressions that depend on them.
-pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
+pub(crate) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<MemoryVersions> {
     let depends = |instruction: Instruction| {
         function.operation(instruction) == Operation::Ld
             && is_plain_load(function, instruction)
@@ -118,7 +118,7 @@ pub(super) fn versions_for(function: &Function, flow: &ControlFlow) -> Option<Me
 
 /// Returns the registers whose value is the same wherever they are live: those with one definition
 /// that comes before every use.
-pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
+pub(crate) fn single_valued(function: &Function, liveness: &Liveness) -> EntitySet<Register> {
     let mut found = EntitySet::with_capacity(function.register_limit());
     let is_single = |&register: &Register| {
         function.unique_definition(register).is_some() && !liveness.is_live_in(register, function.entry())
@@ -129,14 +129,14 @@ pub(super) fn single_valued(function: &Function, liveness: &Liveness) -> EntityS
 
 /// True if the first two sources may be exchanged, which requires that the first has no type of its
 /// own.
-pub(super) fn is_commutative(function: &Function, instruction: Instruction) -> bool {
+pub(crate) fn is_commutative(function: &Function, instruction: Instruction) -> bool {
     let operation = function.operation(instruction);
     let is_mixed = operation == Operation::Fadd && function.source_type(instruction) != DataType::None;
     operation.is_commutative() && !is_mixed
 }
 
 /// Returns the register in a copy's source, if the copy preserves all of it.
-pub(super) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
+pub(crate) fn copied_register(function: &Function, instruction: Instruction) -> Option<Register> {
     let (source, result) = (function.source(instruction, 0), function.result(instruction, 0));
     let (source_register, result_register) = (source.as_register()?, result.as_register()?);
     let is_whole = !source.is_modified() && is_alike(function, source_register, result_register);
@@ -145,7 +145,7 @@ pub(super) fn copied_register(function: &Function, instruction: Instruction) -> 
 
 /// Writes the words that describe an expression. `value` maps a register to its value number;
 /// `versions` are needed for loads of memory that is written.
-pub(super) fn describe(
+pub(crate) fn describe(
     function: &Function,
     instruction: Instruction,
     versions: Option<&MemoryVersions>,

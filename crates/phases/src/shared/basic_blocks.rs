@@ -1,13 +1,13 @@
 //! Blocks and edges, for several phases: their current state, and what can be redirected.
 
-use super::{Analyses, PhaseContext};
+use crate::{Analyses, PhaseContext};
 use oriel_engine::entity::Block;
 use oriel_ori::{ControlFlow, Function, Operation};
 use std::rc::Rc;
 
 /// How much is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RebuildMode {
+pub(crate) enum RebuildMode {
     /// Edges and orders, for walks against the order. The reference's mode 0.
     Reset,
     /// Also removes unreachable blocks first. The reference's mode 1.
@@ -19,7 +19,7 @@ pub(super) enum RebuildMode {
 ///
 /// The reference also refreshes lists and counts of instructions here; in Ori no edit leaves them
 /// stale.
-pub(super) fn rebuild_basic_blocks(
+pub(crate) fn rebuild_basic_blocks(
     function: &mut Function,
     mode: RebuildMode,
     context: &mut PhaseContext<'_>,
@@ -35,7 +35,7 @@ pub(super) fn rebuild_basic_blocks(
 }
 
 /// True if all edges from these predecessors to a block can be redirected.
-pub(super) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
+pub(crate) fn can_redirect(function: &Function, target: Block, predecessors: &[Block]) -> bool {
     let is_known = |&block: &Block| {
         let terminator = function.terminator(block);
         terminator.is_some_and(|end| function.operation(end) != Operation::OpaqueTerminator)

@@ -25,7 +25,7 @@
 //! P. Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS 19 (1997), describes a
 //! transformation of this kind, which merges entries; LLVM's FixIrreducible does it in its IR.
 
-use super::basic_blocks::can_redirect;
+use crate::shared::basic_blocks::can_redirect;
 use oriel_engine::entity::{Block, EntitySet, Register, SecondaryMap};
 use oriel_engine::graph::ComponentSearch;
 use oriel_ori::{
@@ -250,10 +250,7 @@ mod tests {
     fn two_entries_become_one() {
         let mut function = late(&[&[2, 1], &[2], &[1, 3], &[]]);
         let before: Vec<_> = (0..64).map(|choices| walk(&function, choices, 20)).collect();
-        assert!(run_phase(
-            super::super::loop_make_single_entry::run,
-            &mut function
-        ));
+        assert!(run_phase(crate::loop_make_single_entry::run, &mut function));
         let flow = ControlFlow::analyze(&function, Traversal::default());
         assert_eq!(flow.irreducible_edges().count(), 0);
         assert_eq!(flow.loops.len(), 1);
@@ -266,10 +263,7 @@ mod tests {
         let mut function = late(&[&[1, 2, 3], &[2], &[3], &[1, 4], &[]]);
         let registers = function.register_limit();
         let before: Vec<_> = (0..64).map(|choices| walk(&function, choices, 20)).collect();
-        assert!(run_phase(
-            super::super::loop_make_single_entry::run,
-            &mut function
-        ));
+        assert!(run_phase(crate::loop_make_single_entry::run, &mut function));
         assert_eq!(function.register_limit(), registers + 2);
         let after: Vec<_> = (0..64).map(|choices| walk(&function, choices, 20)).collect();
         assert_eq!(before, after);
@@ -321,7 +315,7 @@ mod tests {
                 seeds.iter().map(|&seed| walk(function, seed, 50)).collect()
             };
             let before = ways(&function);
-            run_phase(super::super::loop_make_single_entry::run, &mut function);
+            run_phase(crate::loop_make_single_entry::run, &mut function);
             assert_eq!(before, ways(&function));
         });
     }

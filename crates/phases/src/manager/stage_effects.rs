@@ -1,7 +1,7 @@
 //! The effect of each phase on the size and the register pressure of a function.
 
 use super::registry::Phase;
-use super::{Manager, PhaseResult, Statistics};
+use crate::{Manager, PhaseResult, Statistics};
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{Function, Liveness, RegisterFile, RegisterPressure};
 use serde::{Serialize, Serializer};
