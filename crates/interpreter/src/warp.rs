@@ -1,5 +1,7 @@
 //! A warp: its registers and paths, and the loop that executes its steps.
 
+mod registers;
+
 use super::access::{self, Failure};
 use super::error::FaultKind;
 use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
@@ -10,8 +12,6 @@ use super::thread_effects::{ThreadEffects, WarpEffects, mix};
 use super::threads;
 use super::uninterpreted::{self, Uninterpreted};
 use oriel_arithmetic::lanes::{LANES, LaneIter, Registers};
-use oriel_engine::entity::Register;
-use oriel_ori::SpecialRegister;
 
 /// Deeper calls are taken for infinite recursion; the hardware's stack is smaller.
 const DEEPEST_CALL: usize = 1000;
@@ -206,9 +206,6 @@ impl Warp {
                     kind,
                 } => {
                     let stop = attempt!(self.stop_at_barrier(barrier, threads, kind, mask));
-                    if let Stop::Barrier { number, .. } = stop {
-                        self.note(mix(uninterpreted::BARRIER, u64::from(number)), mask);
-                    }
                     self.paths.hold_at(at + 1);
                     return Ok(stop);
                 }
@@ -439,23 +436,6 @@ impl Warp {
         Ok([start.wrapping_add_signed(offset); LANES])
     }
 
-    /// Returns the lanes of each target of a branch table.
-    fn group_targets(&self, index: u32, targets: &[u32], mask: u32) -> Result<Vec<(u32, u32)>, Failure> {
-        let indices = self.registers.row::<u32>(index);
-        let mut groups: Vec<(u32, u32)> = Vec::new();
-        for lane in LaneIter(mask) {
-            let Some(&target) = targets.get(indices[lane] as usize) else {
-                let problem = format!("entry {} of a table of {}", indices[lane], targets.len());
-                return Err((Box::new(FaultKind::Call(problem)), Some(lane)));
-            };
-            match groups.iter_mut().find(|(other, _)| *other == target) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => groups.push((target, 1 << lane)),
-            }
-        }
-        Ok(groups)
-    }
-
     /// Enters the callee, or splits the lanes if they call several.
     fn call(&mut self, program: &Program, callee: Callee, site: u32, mask: u32) -> Result<(), Failure> {
         let at = self.step();
@@ -504,104 +484,6 @@ impl Warp {
         });
         self.paths.push(code.entry, None, mask);
         Ok(())
-    }
-
-    /// Checks that every thread named in the threads' own masks is here or has ended: any other will
-    /// never join them. Each thread's mask must name the thread itself.
-    fn check_members(&self, members: Option<u32>, mask: u32) -> Result<(), Failure> {
-        let Some(row) = members else { return Ok(()) };
-        let masks = self.registers.row::<u32>(row);
-        for lane in LaneIter(mask) {
-            let missing = masks[lane] & self.live & !mask;
-            if missing != 0 || masks[lane] >> lane & 1 == 0 {
-                let problem = format!(
-                    "threads {:#010x} of the mask {:#010x} are elsewhere, or the thread is not in the mask",
-                    missing, masks[lane]
-                );
-                return Err((Box::new(FaultKind::Divergence(problem)), Some(lane)));
-            }
-        }
-        Ok(())
-    }
-
-    /// True if all lanes of a mask have the same value of a register.
-    fn check_agreement(&self, register: Register, row: u32, is_wide: bool, mask: u32) -> Result<(), Failure> {
-        let value = |lane: usize| match is_wide {
-            true => self.registers.row::<u64>(row)[lane],
-            false => u64::from(self.registers.row::<u32>(row)[lane]),
-        };
-        let expected = value(mask.trailing_zeros() as usize);
-        match LaneIter(mask).find(|&lane| value(lane) != expected) {
-            None => Ok(()),
-            Some(lane) => {
-                let problem = format!(
-                    "{register} is called uniform, but is {:#x} and {expected:#x}",
-                    value(lane)
-                );
-                Err((Box::new(FaultKind::NotUniform(problem)), Some(lane)))
-            }
-        }
-    }
-
-    fn stop_at_barrier(
-        &self,
-        barrier: u32,
-        threads: Option<u32>,
-        kind: BarrierKind,
-        mask: u32,
-    ) -> Result<Stop, Failure> {
-        let first = mask.trailing_zeros() as usize;
-        let of_all = |row: u32| {
-            let row = self.registers.row::<u32>(row);
-            let differs = |&lane: &usize| row[lane] != row[first];
-            match LaneIter(mask).find(differs) {
-                None => Ok(row[first]),
-                Some(lane) => {
-                    let problem = "threads of a warp are at different barriers".to_owned();
-                    Err((Box::new(FaultKind::Divergence(problem)), Some(lane)))
-                }
-            }
-        };
-        if mask != self.live {
-            let problem = format!(
-                "a barrier is reached by threads {mask:#010x} of a warp, but {:#010x} have not ended",
-                self.live
-            );
-            return Err(failure(FaultKind::Divergence(problem), mask));
-        }
-        Ok(Stop::Barrier {
-            number: of_all(barrier)?,
-            threads: threads.map(of_all).transpose()?,
-            kind,
-        })
-    }
-
-    fn read_special(
-        &mut self,
-        around: &Surroundings<'_>,
-        register: SpecialRegister,
-        result: u32,
-        is_wide: bool,
-        mask: u32,
-    ) {
-        let (number, steps) = (self.number, self.steps);
-        let value = |lane: usize| around.special(register, number, lane as u32, steps);
-        if is_wide {
-            self.registers.fill::<u64>(result, mask, value);
-        } else {
-            self.registers
-                .fill::<u32>(result, mask, |lane| value(lane) as u32);
-        }
-    }
-
-    fn read_undefined(&mut self, result: u32, bits: u32, mask: u32) {
-        self.undefined_reads += 1;
-        let value = mix(0, self.undefined_reads) >> (64 - bits);
-        if bits > 32 {
-            self.registers.fill::<u64>(result, mask, |_| value);
-        } else {
-            self.registers.fill::<u32>(result, mask, |_| value as u32);
-        }
     }
 }
 
