@@ -1,0 +1,272 @@
+//! Bitwise operations, and which bits a value may have.
+
+use super::{Part, Parts, Source};
+use crate::values::{Bitwise, Operator, Value, Values};
+use oriel_arithmetic::low_bits;
+use smallvec::SmallVec;
+
+/// The most nested operations that the search for bits that may be set looks into.
+const SHALLOW: u32 = 2;
+/// The most runs of equal bits that a mask is split into.
+const RUNS: usize = 8;
+/// The same for the thorough attempt.
+const MANY_RUNS: usize = 64;
+/// The most operands of one bitwise operation.
+const OPERANDS: usize = 8;
+/// The same for the thorough attempt.
+const MANY_OPERANDS: usize = 64;
+
+impl Values {
+    /// A bitwise operation.
+    pub fn bitwise(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {
+        if width == 1 {
+            return match kind {
+                Bitwise::And => self.multiply(1, left, right),
+                Bitwise::Xor => self.add(1, left, right),
+                Bitwise::Or => {
+                    let both = self.multiply(1, left, right);
+                    let one = self.add(1, left, right);
+                    self.add(1, one, both)
+                }
+            };
+        }
+        if left == right {
+            return match kind {
+                Bitwise::Xor => self.constant(width, 0),
+                _ => left,
+            };
+        }
+        if width <= 64 {
+            if let Some(value) = self.bitwise_by_parts(kind, width, left, right) {
+                return value;
+            }
+            let (one, other) = (
+                self.possible_bits(left, SHALLOW),
+                self.possible_bits(right, SHALLOW),
+            );
+            if one & other == 0 {
+                return match kind {
+                    Bitwise::And => self.constant(width, 0),
+                    Bitwise::Or | Bitwise::Xor => self.add(width, left, right),
+                };
+            }
+            for (value, possible, other) in [(left, one, right), (right, other, left)] {
+                if kind == Bitwise::And
+                    && self
+                        .as_constant(other)
+                        .is_some_and(|bits| bits & possible == possible)
+                {
+                    return value;
+                }
+            }
+            for (value, other) in [(left, right), (right, left)] {
+                if kind == Bitwise::Xor && self.as_constant(value) == Some(low_bits(width)) {
+                    return self.complement(width, other);
+                }
+            }
+        }
+        self.bitwise_of_all(kind, width, left, right)
+    }
+
+    /// Returns the bits of a value of at most 64 bits that may be set.
+    fn possible_bits(&self, value: Value, depth: u32) -> u64 {
+        let all = low_bits(self.width(value));
+        match self.operator(value) {
+            Operator::Constant { low, .. } => low,
+            Operator::Sum { .. } => match self.bits_of_sum(value) {
+                Some(parts) => parts.iter().fold(0, |bits, part| match part.source {
+                    Source::Constant(set) => bits | set << part.position,
+                    Source::Of(..) => bits | low_bits(part.width) << part.position,
+                }),
+                None => self.possible_bits_of_sum(value),
+            },
+            Operator::Bitwise(Bitwise::And) => self
+                .parts_of(value)
+                .filter_map(|part| self.as_constant(part))
+                .fold(all, |bits, constant| bits & constant),
+            Operator::Bitwise(Bitwise::Or | Bitwise::Xor) if depth > 0 => self
+                .parts_of(value)
+                .fold(0, |bits, part| bits | self.possible_bits(part, depth - 1)),
+            Operator::Select if depth > 0 => self
+                .parts_of(value)
+                .skip(1)
+                .fold(0, |bits, part| bits | self.possible_bits(part, depth - 1)),
+            _ => all,
+        }
+    }
+
+    fn possible_bits_of_sum(&self, value: Value) -> u64 {
+        let all = low_bits(self.width(value));
+        let sum = self.as_sum(value);
+        // Terms without carries, within a factor or between terms, can set exactly the bits that
+        // each can set.
+        let mut taken = sum.constant;
+        let mut has_carries = false;
+        for &(term, factor) in &sum.terms {
+            let bits = low_bits(self.width(term));
+            let mut places = 0;
+            let mut rest = factor;
+            while rest != 0 {
+                let copy = bits << rest.trailing_zeros();
+                has_carries |= places & copy != 0;
+                places |= copy;
+                rest &= rest - 1;
+            }
+            has_carries |= taken & places != 0;
+            taken |= places;
+        }
+        if !has_carries {
+            return taken & all;
+        }
+        // Otherwise the smallest power of two that divides all terms divides the sum, and no bit is
+        // above the greatest possible value.
+        let factors = sum.terms.iter().map(|&(_, factor)| factor);
+        let zeros = factors
+            .chain([sum.constant])
+            .map(u64::trailing_zeros)
+            .min()
+            .unwrap_or(0);
+        let greatest = sum
+            .terms
+            .iter()
+            .fold(u128::from(sum.constant), |most, &(term, factor)| {
+                most.saturating_add(u128::from(factor) * u128::from(low_bits(self.width(term))))
+            });
+        let top = 128 - greatest.leading_zeros();
+        if zeros >= 64 {
+            0
+        } else {
+            all & u64::MAX << zeros & low_bits(top.min(64))
+        }
+    }
+
+    /// A bitwise operation in which each bit of the result is a bit of one operand, or a constant.
+    fn bitwise_by_parts(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Option<Value> {
+        let most = if self.is_thorough { MANY_RUNS } else { RUNS };
+        let (left, right) = (
+            runs(&self.bits_of(left), most)?,
+            runs(&self.bits_of(right), most)?,
+        );
+        let mut result = Parts::new();
+        let (mut first, mut second, mut from) = (0, 0, 0);
+        while from < width {
+            let ends = [left[first], right[second]].map(|part| part.position + part.width);
+            let to = ends[0].min(ends[1]);
+            let (one, other) = (left[first].slice(from, to), right[second].slice(from, to));
+            result.push(combine(kind, one, other)?);
+            first += usize::from(ends[0] == to);
+            second += usize::from(ends[1] == to);
+            from = to;
+        }
+        Some(self.make_of_bits(width, &result))
+    }
+
+    fn bitwise_of_all(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {
+        let mut operands: SmallVec<[Value; OPERANDS]> = SmallVec::new();
+        for value in [left, right] {
+            match self.operator(value) {
+                Operator::Bitwise(other) if other == kind => operands.extend(self.parts_of(value)),
+                _ => operands.push(value),
+            }
+        }
+        let most = if self.is_thorough { MANY_OPERANDS } else { OPERANDS };
+        if operands.len() > most {
+            operands = SmallVec::from_slice(&[left, right]);
+        }
+        // At most one constant.
+        let mut constant = None;
+        operands.retain(|value| {
+            let Some(bits) = self.as_constant(*value) else {
+                return true;
+            };
+            constant = Some(match (constant, kind) {
+                (None, _) => bits,
+                (Some(known), Bitwise::And) => known & bits,
+                (Some(known), Bitwise::Or) => known | bits,
+                (Some(known), Bitwise::Xor) => known ^ bits,
+            });
+            false
+        });
+        operands.sort_unstable();
+        match kind {
+            Bitwise::And | Bitwise::Or => operands.dedup(),
+            Bitwise::Xor => {
+                let mut kept: SmallVec<[Value; OPERANDS]> = SmallVec::new();
+                for value in operands {
+                    if kept.last() == Some(&value) {
+                        kept.pop();
+                    } else {
+                        kept.push(value);
+                    }
+                }
+                operands = kept;
+            }
+        }
+        if let Some(bits) = constant {
+            let constant = self.constant(width, bits);
+            match operands[..] {
+                [] => return constant,
+                // The other operand may now consist only of moved bits.
+                [only] if only != left && only != right => return self.bitwise(kind, width, only, constant),
+                _ if kind == Bitwise::Xor && bits == 0 => {}
+                _ => operands.push(constant),
+            }
+        }
+        match operands[..] {
+            [] => self.constant(width, 0),
+            [only] => only,
+            _ => self.intern(Operator::Bitwise(kind), width, &operands),
+        }
+    }
+}
+
+/// Returns the parts with constants split into runs of equal bits; none if there are too many.
+fn runs(parts: &Parts, most: usize) -> Option<Parts> {
+    let mut result = Parts::new();
+    for &part in parts {
+        let Source::Constant(bits) = part.source else {
+            result.push(part);
+            continue;
+        };
+        let mut from = 0;
+        while from < part.width {
+            let is_set = bits >> from & 1 == 1;
+            let rest = if is_set { !(bits >> from) } else { bits >> from };
+            let run = rest.trailing_zeros().min(part.width - from);
+            result.push(part.slice(part.position + from, part.position + from + run));
+            from += run;
+        }
+        if result.len() > most {
+            return None;
+        }
+    }
+    Some(result)
+}
+
+/// Combines two runs of bits; none if the result is neither of them nor constant.
+fn combine(kind: Bitwise, left: Part, right: Part) -> Option<Part> {
+    let zero = Part {
+        source: Source::Constant(0),
+        ..left
+    };
+    if left.source == right.source {
+        return Some(if kind == Bitwise::Xor { zero } else { left });
+    }
+    for (part, other) in [(left, right), (right, left)] {
+        let Source::Constant(bits) = part.source else {
+            continue;
+        };
+        return match (kind, bits == 0) {
+            (Bitwise::And, true) | (Bitwise::Or, false) => Some(part),
+            (Bitwise::And, false) | (Bitwise::Or | Bitwise::Xor, true) => Some(other),
+            (Bitwise::Xor, false) => match other.source {
+                Source::Constant(bits) => Some(Part {
+                    source: Source::Constant(bits ^ low_bits(part.width)),
+                    ..part
+                }),
+                Source::Of(..) => None,
+            },
+        };
+    }
+    None
+}
