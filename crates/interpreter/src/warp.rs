@@ -2,7 +2,7 @@
 
 mod registers;
 
-use super::access::{self, Failure};
+use super::access::{Failure, WarpAccess};
 use super::error::FaultKind;
 use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
 use super::program::{Access, BarrierKind, Base, Callee, Program, Step};
@@ -232,9 +232,10 @@ impl Warp {
                 self.note_access(access, &addresses, mask);
                 let (mut spaces, registers) = self.spaces(around, access.is_viewed);
                 let rows = rows(program, access);
+                let access = WarpAccess::new(access, mask, &addresses);
                 match *step {
-                    Step::Load(_) => access::load(&mut spaces, registers, access, rows, mask, &addresses)?,
-                    _ => access::store(&mut spaces, registers, access, rows, mask, &addresses)?,
+                    Step::Load(_) => access.load(&mut spaces, registers, rows)?,
+                    _ => access.store(&mut spaces, registers, rows)?,
                 }
             }
             Step::Atomic(ref fields) => {
@@ -242,7 +243,7 @@ impl Warp {
                 let addresses = self.addresses(program, around, access.base, access.offset)?;
                 self.note_access(access, &addresses, mask);
                 let (mut spaces, registers) = self.spaces(around, false);
-                access::atomic(&mut spaces, registers, access, fields, mask, &addresses)?;
+                WarpAccess::new(access, mask, &addresses).update(&mut spaces, registers, fields)?;
             }
             Step::Address {
                 base,
