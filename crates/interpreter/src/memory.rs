@@ -27,7 +27,7 @@ const MARGIN: u64 = 1 << 28;
 /// A named piece of global or constant memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Its name, for messages and lookup.
+    /// Its name, for messages.
     pub name: String,
     /// Its content.
     pub bytes: Vec<u8>,
@@ -74,11 +74,6 @@ impl Memory {
     /// All buffers, in the order in which they were added.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
-    }
-
-    /// Returns the buffer with a name.
-    pub fn find(&self, name: &str) -> Option<&Buffer> {
-        self.buffers.iter().find(|buffer| buffer.name == name)
     }
 
     /// Bytes written outside of all buffers in a blind launch: address and value, by address.

@@ -131,13 +131,14 @@ fn every_buffer_is_used_and_something_is_written() {
 fn launches_are_small_but_not_trivial() {
     for path in sources() {
         let description = LaunchDescription::load(path.with_extension("toml")).expect("a description");
-        let threads = |launch: &oriel_interpreter::launch::Launch| {
-            launch.blocks() * u64::from(launch.threads_per_block())
+        let threads = |launch: &oriel_interpreter::launch::Launch| -> u64 {
+            let sizes = launch.grid.iter().chain(&launch.block);
+            sizes.map(|&size| u64::from(size)).product()
         };
         let all: u64 = description.launches.iter().map(threads).sum();
         assert!(all <= 20_000, "{}: {all} threads", path.display());
         assert!(
-            description.launches.iter().any(|launch| launch.blocks() > 1),
+            description.launches.iter().any(|launch| launch.grid != [1; 3]),
             "{}: one block",
             path.display()
         );

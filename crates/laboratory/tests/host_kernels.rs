@@ -135,12 +135,14 @@ impl Finished {
         }
     }
 
+    fn number(&self, name: &str) -> usize {
+        let mut buffers = self.description.buffers().iter();
+        let number = buffers.position(|buffer| buffer.name == name);
+        number.expect("a buffer of the description")
+    }
+
     fn bytes(&self, name: &str) -> &[u8] {
-        let buffer = self
-            .description
-            .find_buffer(name)
-            .expect("a buffer of the description");
-        &self.contents[buffer.index()]
+        &self.contents[self.number(name)]
     }
 
     fn words(&self, name: &str) -> Vec<u32> {
@@ -152,11 +154,7 @@ impl Finished {
     }
 
     fn initial(&self, name: &str) -> Vec<u8> {
-        let buffer = self
-            .description
-            .find_buffer(name)
-            .expect("a buffer of the description");
-        self.description.buffer(buffer).initial_bytes()
+        self.description.buffers()[self.number(name)].initial_bytes()
     }
 }
 

@@ -194,19 +194,6 @@ impl LaunchDescription {
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
-
-    /// Returns the buffer that an argument names.
-    pub fn buffer(&self, id: BufferId) -> &Buffer {
-        &self.buffers[id.index()]
-    }
-
-    /// Returns the buffer with a name.
-    pub fn find_buffer(&self, name: &str) -> Option<BufferId> {
-        let index = self.buffers.iter().position(|buffer| buffer.name == name)?;
-        Some(BufferId(
-            u32::try_from(index).expect("checked: fewer than 2^32 buffers"),
-        ))
-    }
 }
 
 impl Buffer {
@@ -263,18 +250,6 @@ impl Buffer {
             self.name
         );
         self.comparison.compare(self.element, expected, actual)
-    }
-}
-
-impl Launch {
-    /// Threads of a block.
-    pub fn threads_per_block(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// Blocks of the grid.
-    pub fn blocks(&self) -> u64 {
-        self.grid.iter().map(|&blocks| u64::from(blocks)).product()
     }
 }
 

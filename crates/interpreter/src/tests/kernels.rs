@@ -56,9 +56,10 @@ fn run_on(text: &str, variables: &str, words: usize, grid: u32, block: u32) -> F
 }
 
 fn words_of(memory: &Memory, name: &str) -> Vec<u32> {
-    let bytes = &memory.find(name).expect("there is such a buffer").bytes;
-    bytes
-        .chunks_exact(4)
+    let mut buffers = memory.buffers().iter();
+    let buffer = buffers.find(|buffer| buffer.name == name);
+    let words = buffer.expect("there is such a buffer").bytes.chunks_exact(4);
+    words
         .map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()))
         .collect()
 }

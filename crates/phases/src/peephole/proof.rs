@@ -148,9 +148,8 @@ fn outcome(function: &Function, records: &[Record]) -> Vec<Vec<u8>> {
     };
     run(&program, &launch, &mut memory, Limits::default())
         .unwrap_or_else(|fault| panic!("{function}\n{fault}"));
-    ["out", "scratch"]
-        .map(|name| memory.find(name).expect("it was added").bytes.clone())
-        .to_vec()
+    let outputs = &memory.buffers()[1..];
+    outputs.iter().map(|buffer| buffer.bytes.clone()).collect()
 }
 
 /// Checks that the rule preserves the result of an example.
