@@ -270,21 +270,7 @@ fn cost(target: Target, instruction: &Instruction, operands: &[Use]) -> usize {
         Operation::Store(_) => address_cost(operands[1]),
         Operation::Load(_) => address_cost(operands[0]),
         Operation::Call => 9,
-        Operation::Constant(_)
-        | Operation::Parameter
-        | Operation::Special(_)
-        | Operation::Binary(_)
-        | Operation::MultiplyAdd
-        | Operation::Negate
-        | Operation::Compare(_)
-        | Operation::Select
-        | Operation::Convert { .. }
-        | Operation::Undefined
-        | Operation::Copy
-        | Operation::Pack
-        | Operation::Unpack
-        | Operation::Effect(_)
-        | Operation::Assembly { .. } => 1,
+        _ => 1,
     }
 }
 

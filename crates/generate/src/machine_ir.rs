@@ -276,19 +276,7 @@ impl<W: Write> Writer<'_, W> {
                 self.next()?;
                 write!(self.out, "0, 0, 101, 3, 32, -1, &retval0, 0")?;
             }
-            Operation::Binary(_)
-            | Operation::Special(_)
-            | Operation::MultiplyAdd
-            | Operation::Negate
-            | Operation::Compare(_)
-            | Operation::Select
-            | Operation::Convert { .. }
-            | Operation::Undefined
-            | Operation::Copy
-            | Operation::Pack
-            | Operation::Unpack
-            | Operation::Effect(_)
-            | Operation::Assembly { .. } => {
+            _ => {
                 for position in explicit {
                     self.next()?;
                     if let Use::Integer(constant) = self.function.uses[position]
