@@ -108,6 +108,11 @@ pub(crate) fn lines_after(name: &str, body: &str, knobs: &[&str], optimization_l
     lines.filter(|line| line != "}").collect()
 }
 
+/// True if a line has a part.
+pub(crate) fn has(lines: &[String], part: &str) -> bool {
+    lines.iter().any(|line| line.contains(part))
+}
+
 /// Runs a phase on many random functions and checks that it leaves them valid, reports changes
 /// correctly, finds work, and ends its fixed points before their limit.
 pub(crate) fn check_on_random_functions(name: &str, optimization_level: u32) {

@@ -1,4 +1,4 @@
-use crate::testing::{check_on_random_functions, lines_after, run_named};
+use crate::testing::{check_on_random_functions, has, lines_after, run_named};
 use crate::{Manager, PhaseOptions, PhaseResult, Statistics, registry};
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::parse_function;
@@ -12,10 +12,6 @@ fn random_functions_stay_in_order() {
 
 fn after(body: &str, knobs: &[&str]) -> Vec<String> {
     lines_after("GeneralOptimize", body, knobs, 2)
-}
-
-fn has(lines: &[String], part: &str) -> bool {
-    lines.iter().any(|line| line.contains(part))
 }
 
 /// Builds a select of `kind` on the complement of the branch's decision.

@@ -1,4 +1,4 @@
-use crate::testing::{check_on_random_functions, lines_after, run_named};
+use crate::testing::{check_on_random_functions, has, lines_after, run_named};
 use oriel_ori::parse_function;
 
 #[test]
@@ -8,10 +8,6 @@ fn random_functions_stay_in_order() {
 
 fn after(body: &str, knobs: &[&str]) -> Vec<String> {
     lines_after("GeneralOptimizeEarly", body, knobs, 2)
-}
-
-fn has(lines: &[String], part: &str) -> bool {
-    lines.iter().any(|line| line.contains(part))
 }
 
 /// Builds two exits in a row on conditions of the same values.

@@ -1,5 +1,5 @@
 use crate::PhaseResult;
-use crate::testing::{check_on_random_functions, lines_after, run_named};
+use crate::testing::{check_on_random_functions, has, lines_after, run_named};
 use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::parse_function;
 
@@ -14,10 +14,6 @@ fn body(lines: &str) -> String {
 
 fn after(lines: &str, knobs: &[&str]) -> Vec<String> {
     lines_after("GeneralOptimizeLate", &body(lines), knobs, 3)
-}
-
-fn has(lines: &[String], part: &str) -> bool {
-    lines.iter().any(|line| line.contains(part))
 }
 
 const ONE_MOVE: &str = "    %2:R32 = MOV.b32 5\n    %3:R32 = IADD.b32 %1, %2\n    ST.global.b32 %3, [8]\n";

@@ -1,5 +1,5 @@
 use crate::registry::named;
-use crate::testing::{add_copies, options_with};
+use crate::testing::{add_copies, has, options_with};
 use crate::{Manager, PhaseResult, Remark};
 use oriel_engine::entity::EntityRef;
 use oriel_engine::graph::Traversal;
@@ -51,10 +51,6 @@ const BEHIND_83: &[&str] = &["OriBackCopyPropagate", "OriCopyPropLate"];
 
 fn late(phases: &[&str], lines: &str, knobs: &[&str]) -> Vec<String> {
     after(phases, &format!("kernel \"k\" sm_80 late {{\n{lines}}}\n"), knobs)
-}
-
-fn has(lines: &[String], part: &str) -> bool {
-    lines.iter().any(|line| line.contains(part))
 }
 
 const CHAIN: &str = "\
