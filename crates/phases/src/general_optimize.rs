@@ -28,6 +28,7 @@
 //! | `fixed_points.rs` | fixed points and their statistics, for all bundles |
 //! | `values.rs`, `condition.rs`, `branch_conditions.rs` | structural equivalence; conditions of predicates; conditions known from branches |
 //! | `redundant.rs` | comparisons and selects computed twice |
+//! | `knowledge.rs` | these together, for a walk |
 //! | `eligibility.rs`, `simplifier.rs` | eligibility for folding; decisions of predicates |
 //! | `suite.rs` | the sub-passes together, for phases 46 and 65 |
 //!
@@ -48,6 +49,7 @@ pub(super) mod branch_conditions;
 pub(super) mod condition;
 mod eligibility;
 pub(super) mod fixed_points;
+pub(super) mod knowledge;
 pub(super) mod redundant;
 mod simplifier;
 pub(super) mod suite;
@@ -60,15 +62,14 @@ use super::shared::copies::is_alike;
 use super::shared::dead_code::{is_unneeded, remove_unneeded};
 use super::shared::replacement::Replacement;
 use super::{Analyses, PhaseContext, PhaseResult, RemarkKind};
-use branch_conditions::{BranchConditions, FlowPoint, conditional_branch, parts};
+use branch_conditions::{BranchConditions, conditional_branch, parts};
 use eligibility::{arms, is_foldable_predicate, is_foldable_select};
 use fixed_points::Record;
+use knowledge::Knowledge;
 use oriel_engine::entity::Block;
-use oriel_ori::{ControlFlow, Function, Instruction, InstructionFlags, Operand, Operation};
-use redundant::{Pair, Redundancy};
-use simplifier::simplify;
+use oriel_ori::{Function, Instruction, InstructionFlags, Operand, Operation};
+use redundant::Pair;
 use std::rc::Rc;
-use values::Values;
 
 /// The most iterations. Each except the last removes an instruction or an edge.
 const ITERATIONS: u32 = 16;
@@ -99,17 +100,13 @@ pub(super) fn simplify_predicates(
     clear_marks(function);
     let flow = context.control_flow(function);
     let limits_floats = context.options.knobs.is_on(Knob::LimitFoldFp);
-    let mut values = Values::default();
     let mut simplifier = PredicateSimplifier {
-        branch_conditions: BranchConditions::new(function, &flow, &mut values, !limits_floats),
-        flow,
-        values,
-        redundancy: Redundancy::default(),
+        knowledge: Knowledge::new(function, flow, !limits_floats),
         limits_floats,
     };
     let found = simplifier.decide_all(function);
     if found.is_empty() {
-        return Some(simplifier.branch_conditions);
+        return Some(simplifier.knowledge.branch_conditions);
     }
     let mut changed = apply_all(function, context, record, &found);
     record.count("removed-instructions", apply_marks(function, context).removed);
@@ -123,7 +120,7 @@ pub(super) fn simplify_predicates(
     record.count("removed-blocks", removed_blocks as u64);
     context.keep_only(Analyses::empty());
     changed |= removed_blocks != 0;
-    (!changed).then_some(simplifier.branch_conditions)
+    (!changed).then_some(simplifier.knowledge.branch_conditions)
 }
 
 /// Applies the decisions. Returns whether anything was done.
@@ -189,10 +186,7 @@ impl Decision {
 }
 
 struct PredicateSimplifier {
-    flow: Rc<ControlFlow>,
-    branch_conditions: BranchConditions,
-    values: Values,
-    redundancy: Redundancy,
+    knowledge: Knowledge,
     /// The tier: 1 with `limit-fold-fp`, else 0.
     limits_floats: bool,
 }
@@ -200,7 +194,7 @@ struct PredicateSimplifier {
 impl PredicateSimplifier {
     fn decide_all(&mut self, function: &Function) -> Vec<(Instruction, Decision)> {
         let mut found = Vec::new();
-        for &anchor in Rc::clone(&self.flow).order.as_slice() {
+        for &anchor in Rc::clone(&self.knowledge.flow).order.as_slice() {
             for instruction in function.instructions(anchor) {
                 if let Some(decision) = self.decide(function, instruction, anchor) {
                     found.push((instruction, decision));
@@ -218,7 +212,7 @@ impl PredicateSimplifier {
             Operation::Sel => self.decide_select(function, instruction, anchor),
             Operation::Bra => {
                 let (predicate, [taken, other]) = conditional_branch(function, anchor)?;
-                let holds = simplify(function, &self.flow, &self.branch_conditions, predicate, anchor)?;
+                let holds = self.knowledge.simplify(function, predicate, anchor)?;
                 Some(Decision::Branch(if holds { taken } else { other }))
             }
             _ => is_unneeded(function, instruction).then_some(Decision::Unneeded),
@@ -236,12 +230,8 @@ impl PredicateSimplifier {
         }
         let result = function.result(instruction, 0).as_register()?;
         if let Some((Operation::And | Operation::Or, [first, second])) = parts(function, result) {
-            let place = FlowPoint::In(anchor);
             let is_and = function.operation(instruction) == Operation::And;
-            let known = |operand| {
-                self.branch_conditions
-                    .value_of_operand(function, &self.flow, operand, place)
-            };
+            let known = |operand| self.knowledge.value_of_operand(function, operand, anchor);
             // The operand that does not decide the combination remains.
             let rest = match (known(first), known(second)) {
                 (Some(value), None) if value == is_and => 1,
@@ -253,14 +243,9 @@ impl PredicateSimplifier {
             let is_plain = !operand.is_modified() && !operand.is_undefined();
             return is_plain.then_some(Decision::Part(rest));
         }
-        let pair = self.redundancy.visit(
-            function,
-            &self.flow,
-            &self.branch_conditions,
-            &mut self.values,
-            instruction,
-        )?;
-        Some(Decision::Redundant(pair))
+        self.knowledge
+            .visit(function, instruction)
+            .map(Decision::Redundant)
     }
 
     fn decide_select(&mut self, function: &Function, select: Instruction, anchor: Block) -> Option<Decision> {
@@ -272,14 +257,7 @@ impl PredicateSimplifier {
         {
             return Some(Decision::Arm(arm));
         }
-        let pair = self.redundancy.visit(
-            function,
-            &self.flow,
-            &self.branch_conditions,
-            &mut self.values,
-            select,
-        )?;
-        Some(Decision::Redundant(pair))
+        self.knowledge.visit(function, select).map(Decision::Redundant)
     }
 
     /// Returns the number of the arm that a select becomes, as far as the tier looks.
@@ -293,14 +271,15 @@ impl PredicateSimplifier {
             return Some(0);
         }
         let predicate = function.source(select, 2);
-        let holds = simplify(function, &self.flow, &self.branch_conditions, predicate, anchor)?;
+        let holds = self.knowledge.simplify(function, predicate, anchor)?;
         Some(usize::from(!holds))
     }
 
     fn is_same(&mut self, function: &Function, first: Operand, second: Operand) -> bool {
         match (first.as_register(), second.as_register()) {
             (Some(first), Some(second)) => {
-                self.values.of(function, first) == self.values.of(function, second)
+                let values = &mut self.knowledge.values;
+                values.of(function, first) == values.of(function, second)
             }
             _ => first == second,
         }

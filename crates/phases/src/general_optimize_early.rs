@@ -37,10 +37,10 @@
 
 mod targets;
 
-use super::general_optimize::branch_conditions::{BranchConditions, FlowPoint, conditional_branch};
+use super::general_optimize::branch_conditions::conditional_branch;
 use super::general_optimize::fixed_points::Record;
-use super::general_optimize::redundant::{self, Redundancy};
-use super::general_optimize::values::Values;
+use super::general_optimize::knowledge::Knowledge;
+use super::general_optimize::redundant;
 use super::knobs::Knob;
 use super::shared::dead_code::remove_unneeded;
 use super::shared::replacement::Replacement;
@@ -116,10 +116,7 @@ impl Match {
 }
 
 struct Matcher {
-    flow: Rc<ControlFlow>,
-    branch_conditions: BranchConditions,
-    values: Values,
-    redundancy: Redundancy,
+    knowledge: Knowledge,
     replacement: Replacement,
     /// True if more than the work of level 1 is done.
     is_whole: bool,
@@ -127,12 +124,8 @@ struct Matcher {
 
 impl Matcher {
     fn new(function: &Function, flow: Rc<ControlFlow>, is_whole: bool) -> Self {
-        let mut values = Values::default();
         Self {
-            branch_conditions: BranchConditions::new(function, &flow, &mut values, true),
-            flow,
-            values,
-            redundancy: Redundancy::default(),
+            knowledge: Knowledge::new(function, flow, true),
             replacement: Replacement::new(false),
             is_whole,
         }
@@ -142,25 +135,16 @@ impl Matcher {
     fn find(&mut self, function: &Function, block: Block, next: &mut Option<Instruction>) -> Option<Match> {
         while let Some(instruction) = next.filter(|_| self.is_whole) {
             *next = function.next(instruction);
-            let pair = self.redundancy.visit(
-                function,
-                &self.flow,
-                &self.branch_conditions,
-                &mut self.values,
-                instruction,
-            );
-            if let Some(pair) = pair {
+            if let Some(pair) = self.knowledge.visit(function, instruction) {
                 return Some(Match::Computation(pair));
             }
         }
         let (predicate, targets) = conditional_branch(function, block)?;
-        let holds =
-            self.branch_conditions
-                .value_of_operand(function, &self.flow, predicate, FlowPoint::In(block));
-        if let Some(holds) = holds {
+        if let Some(holds) = self.knowledge.value_of_operand(function, predicate, block) {
             return Some(Match::Decided(targets[usize::from(!holds)]));
         }
-        let equal = targets::find_equal(function, &self.flow, &mut self.values, block, targets);
+        let Knowledge { flow, values, .. } = &mut self.knowledge;
+        let equal = targets::find_equal(function, flow, values, block, targets);
         equal.filter(|_| self.is_whole).map(Match::Targets)
     }
 
@@ -186,7 +170,7 @@ impl Matcher {
         };
         if is_done {
             if matches!(found, Match::Targets(_)) {
-                self.branch_conditions.forget(block);
+                self.knowledge.branch_conditions.forget(block);
             }
             // Liveness, if needed, must be that of the new edges.
             context.keep_only(Analyses::empty());
