@@ -141,10 +141,6 @@ fn machine(criterion: &mut Criterion) {
         let snapshot = owned.view();
         let function = from_machine(&snapshot).expect("Ori can represent it");
         let count = snapshot.instruction_count();
-        println!(
-            "{count} instructions: {:.1} bytes an instruction",
-            function.table_bytes() as f64 / count as f64
-        );
         group.throughput(Throughput::Elements(count as u64));
         let id = |name: &str| BenchmarkId::new(name, instructions);
         group.bench_function(id("from_machine"), |bencher| {

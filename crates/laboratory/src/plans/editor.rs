@@ -284,14 +284,6 @@ impl<'a> Editor<'a> {
         self.removed_frame_objects.push(object);
     }
 
-    /// Returns the class of an old or new register.
-    pub fn register_class(&self, register: Register) -> RegisterClass {
-        match register.index().checked_sub(self.snapshot.register_count()) {
-            None => self.snapshot.register_class(register),
-            Some(new) => self.new_registers[new],
-        }
-    }
-
     /// Deletes an instruction.
     ///
     /// # Errors

@@ -87,11 +87,6 @@ struct Span {
 }
 
 impl RangeExtension {
-    /// True if the register is live there already.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty() && self.is_whole
-    }
-
     /// Returns how many units of the register's kind (data or predicates) the fullest point on the
     /// way would hold: zero if the register is live there already, none if the walk was cut short.
     pub fn peak(&self) -> Option<u32> {
@@ -492,7 +487,7 @@ mod tests {
                 let raised = fullest_raised(&present, &changed, extension.kind);
                 let peak = extension.peak().expect("the function is small");
                 prop_assert!(peak == raised || (round > 0 && peak > raised), "{} at {}", register, user);
-                prop_assert_eq!(extension.is_empty(), raised == 0);
+                prop_assert_eq!(extension.spans.is_empty(), raised == 0);
                 map.accept(&function, &extension, None);
                 function = used;
                 prop_assert_eq!(&map.at[..], &map_of(&function).at[..map.at.len()]);

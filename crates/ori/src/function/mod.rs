@@ -125,19 +125,6 @@ impl Function {
         self.registers.len()
     }
 
-    /// Returns the bytes of its tables of blocks, instructions, operands and registers.
-    #[inline]
-    pub fn table_bytes(&self) -> usize {
-        self.blocks.len() * size_of::<BlockData>()
-            + self.layout.len() * size_of::<Block>()
-            + self.instructions.len() * size_of::<InstructionData>()
-            + self.slots.len() * size_of::<SlotData>()
-            + self.registers.len() * size_of::<RegisterData>()
-            + self.constants.len() * size_of::<Constant>()
-            + self.specials.len() * size_of::<Special>()
-            + self.accesses.len() * size_of::<MemoryAccess>()
-    }
-
     /// Returns the number of instructions ever created, including removed ones: the size of tables
     /// over instructions.
     #[inline]
