@@ -24,6 +24,8 @@
 mod c_api;
 #[cfg(feature = "llvm")]
 pub mod compile;
+#[doc(hidden)]
+pub mod lent;
 pub mod options;
 pub mod pipeline;
 

@@ -3,6 +3,7 @@
 use super::call::{Failure, Message, OrielStatus, call, given};
 use super::intervals::OrielIntervals;
 use crate::entity::{Block, Register};
+use crate::lent::slice;
 use crate::live::pressure::PressureFile;
 use crate::live::{ListedFunction, MOST_ENTRIES};
 use crate::snapshot::abi::Access;
@@ -44,11 +45,8 @@ const _: () = assert!(size_of::<OrielHostFunction>() == 48);
 unsafe fn lent<'a, T>(callback: impl FnOnce(*mut usize) -> *const T) -> &'a [T] {
     let mut count = 0;
     let first = callback(&raw mut count);
-    if first.is_null() || count == 0 {
-        return &[];
-    }
     // SAFETY: the caller vouches for the array.
-    unsafe { std::slice::from_raw_parts(first, count) }
+    unsafe { slice(first, count) }
 }
 
 /// The most registers and blocks of a host's function: more is no count, but a mistake.

@@ -1,5 +1,6 @@
 //! The arrays that the shim and the library lend each other.
 
+use crate::lent::slice;
 use crate::plan::Plan;
 use crate::plan::abi::{PlanBlockRecord, PlanInstructionRecord};
 use crate::snapshot::abi::{
@@ -11,18 +12,6 @@ use crate::snapshot::abi::{
 use crate::snapshot::{Snapshot, SnapshotArrays};
 
 include!("tables.rs");
-
-/// Converts a pointer and a count to a slice.
-///
-/// # Safety
-/// `data` is valid for `count` records while the result is used, or `count` is zero.
-pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: the caller vouches for the records.
-    unsafe { std::slice::from_raw_parts(data, count) }
-}
 
 impl OrielSnapshot {
     /// Returns a view of the arrays.

@@ -1,7 +1,7 @@
 //! Compares control flow with LLVM's.
 
-use super::slice;
 use crate::oracle::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
+use oriel::lent::slice;
 use oriel::{OrielSink, OrielSnapshot};
 use oriel_engine::guard::guarded;
 

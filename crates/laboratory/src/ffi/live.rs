@@ -1,9 +1,9 @@
 //! Live intervals: compared with LLVM's, printed and timed.
 
-use super::slice;
 use crate::bench::{self, Sample};
 use crate::options::{Fault, Laboratory};
 use crate::oracle::intervals::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
+use oriel::lent::slice;
 use oriel::{OrielSink, OrielSnapshot};
 use oriel_engine::guard::guarded;
 use oriel_engine::live::LiveRangeCalc;

@@ -1,9 +1,9 @@
 //! Compares updates of live intervals with LLVM's.
 
 use super::live::{OrielLiveIntervals, has_wrong_interval};
-use super::slice;
 use crate::oracle::intervals::ForeignIntervals;
 use crate::oracle::updates::{self, Judge, Update};
+use oriel::lent::slice;
 use oriel::{OrielSink, OrielSnapshot};
 use oriel_engine::guard::guarded;
 use std::ffi::c_void;
