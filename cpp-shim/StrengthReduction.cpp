@@ -145,15 +145,15 @@ bool isInvariant(const Value &V, const BasicBlock &User, const Loop &L) {
 constexpr unsigned ManyAccesses = 8;
 
 /// Returns the address that \p I accesses, without a constant offset, which is part
-/// of the access; null if there is none, or it stays the same in \p L.
-const Value *accessedPlace(const Instruction &I, const Loop &L) {
+/// of the access; null if there is none.
+const Value *accessedPlace(const Instruction &I) {
   const Value *Place = getLoadStorePointerOperand(&I);
   while (auto *GEP = dyn_cast_or_null<GEPOperator>(Place)) {
     if (!GEP->hasAllConstantIndices())
       break;
     Place = GEP->getPointerOperand();
   }
-  return Place && !isInvariant(*Place, *I.getParent(), L) ? Place : nullptr;
+  return Place;
 }
 
 /// True if \p L accesses its places many times each, at constant offsets. Then LLVM's
@@ -163,7 +163,7 @@ bool isUnrolled(const Loop &L) {
   unsigned Accesses = 0;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
-      if (const Value *Place = accessedPlace(I, L)) {
+      if (const Value *Place = accessedPlace(I)) {
         ++Accesses;
         Places.insert(Place);
       }
@@ -184,8 +184,8 @@ bool takesRegisters(const Loop &L, unsigned Least) {
         if (isa<Instruction>(Operand) && isInvariant(*Operand, *Block, L) &&
             Seen.insert(Operand).second)
           Count += registersOf(Operand);
-      const Value *Place = accessedPlace(I, L);
-      if (Place && Seen.insert(Place).second)
+      const Value *Place = accessedPlace(I);
+      if (Place && !isInvariant(*Place, *Block, L) && Seen.insert(Place).second)
         Count += 2;
       if (Count >= Least)
         return true;
