@@ -17,7 +17,7 @@ mod stack;
 use super::effects::{Chains, is_convergent, may_not_return, touches, written_by_store};
 use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
-use super::related::{Node, PairEnd, Related};
+use super::related::{PairEnd, Related, RelatedNode};
 use super::side::{Side, terminator};
 use super::values::{Named, Operator, Value, Values};
 use super::{Doubt, DoubtKind};
@@ -51,7 +51,7 @@ const FIRST_CLASS: u32 = 1 << 30;
 /// A variable whose values meet at a node.
 #[derive(Clone, Copy, Debug)]
 struct Member {
-    node: Node,
+    node: RelatedNode,
     variable: u32,
     /// The PHI that defines it.
     phi: Option<Instruction>,
@@ -89,7 +89,7 @@ pub(super) struct Effect {
 /// A load of the function after, to be justified. Its alignment is a load of its own.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    node: Node,
+    node: RelatedNode,
     instruction: Instruction,
     value: Value,
     /// Earlier effects in the node that may not return.
@@ -136,7 +136,7 @@ pub(super) struct NumberingPass<'a, 'f> {
     effects: [Vec<Effect>; 2],
     /// The components of stores, by the value of the effect.
     stores: NumberMap<Value, (Value, u64, Option<MemoryAccess>)>,
-    loads_before: NumberMap<Value, SmallVec<[(Node, u32); 2]>>,
+    loads_before: NumberMap<Value, SmallVec<[(RelatedNode, u32); 2]>>,
     loads_after: Vec<Load>,
     pub slots: Slots,
     pub doubts: Vec<Doubt>,
@@ -258,7 +258,7 @@ impl<'a> NumberingPass<'a, '_> {
             }
         }
         // The path from the entry to the current node, with undo information.
-        let mut path: Vec<(Node, usize, usize)> = Vec::new();
+        let mut path: Vec<(RelatedNode, usize, usize)> = Vec::new();
         for index in 0..self.related.dominators.preorder().len() {
             let node = self.related.dominators.preorder()[index];
             while let Some(&(above, undo, path_conditions)) = path.last() {
@@ -363,7 +363,7 @@ impl<'a> NumberingPass<'a, '_> {
         self.values.intern(Operator::Undefined { register }, width, &[])
     }
 
-    fn doubt(&mut self, kind: DoubtKind, side: usize, instruction: Option<Instruction>, node: Node) {
+    fn doubt(&mut self, kind: DoubtKind, side: usize, instruction: Option<Instruction>, node: RelatedNode) {
         self.doubt_of_values(kind, side, instruction, node, None);
     }
 
@@ -372,7 +372,7 @@ impl<'a> NumberingPass<'a, '_> {
         kind: DoubtKind,
         side: usize,
         instruction: Option<Instruction>,
-        node: Node,
+        node: RelatedNode,
         values: Option<[Value; 2]>,
     ) {
         let values = values.filter(|_| self.doubts.is_empty() && self.settings.is_thorough);
@@ -390,7 +390,7 @@ impl<'a> NumberingPass<'a, '_> {
         });
     }
 
-    fn visit(&mut self, node: Node) {
+    fn visit(&mut self, node: RelatedNode) {
         self.is_visited[node.index()] = true;
         self.learn_from_branch(node);
         self.join(node);
@@ -426,7 +426,7 @@ impl<'a> NumberingPass<'a, '_> {
     }
 
     /// Uses the facts of the only edge to a node.
-    fn learn_from_branch(&mut self, node: Node) {
+    fn learn_from_branch(&mut self, node: RelatedNode) {
         let &[above] = self.related.graph.predecessors(node) else {
             return;
         };
@@ -441,7 +441,7 @@ impl<'a> NumberingPass<'a, '_> {
     }
 
     /// Uses that the condition at the end of a node holds, or that it does not.
-    fn learn_condition(&mut self, node: Node, holds: bool) {
+    fn learn_condition(&mut self, node: RelatedNode, holds: bool) {
         if let Some(condition) = self.conditions[node.index()].expand()
             && !self.values.mentions_undefined(condition)
         {
@@ -450,7 +450,7 @@ impl<'a> NumberingPass<'a, '_> {
     }
 
     /// Joins the values of several edges.
-    fn join(&mut self, node: Node) {
+    fn join(&mut self, node: RelatedNode) {
         let members = self.first_member[node.index()] as usize..self.first_member[node.index() + 1] as usize;
         if members.is_empty() {
             return;
@@ -518,7 +518,7 @@ impl<'a> NumberingPass<'a, '_> {
     }
 
     /// Passes the values at the end of a node to the joins after it.
-    fn leave(&mut self, node: Node) {
+    fn leave(&mut self, node: RelatedNode) {
         for index in 0..self.related.nodes[node.index()].edges.len() {
             let edge = self.related.nodes[node.index()].edges[index];
             let target = edge.target.index();

@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 
 /// A node of the related flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Node(u32);
-entity_impl!(Node, "related");
+pub(super) struct RelatedNode(u32);
+entity_impl!(RelatedNode, "related");
 
 /// A block in a stretch.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(super) type Stretch = SmallVec<[Segment; 1]>;
 /// An edge of the related flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub target: Node,
+    pub target: RelatedNode,
     /// The last block of each stretch.
     pub from: [Block; 2],
     /// Whether the condition of the function before holds.
@@ -56,7 +56,7 @@ pub(super) enum PairEnd {
 
 /// The content of a node.
 #[derive(Debug)]
-pub(super) struct NodeData {
+pub(super) struct RelatedData {
     pub stretches: [Stretch; 2],
     pub end: PairEnd,
     pub edges: SmallVec<[Edge; 2]>,
@@ -75,9 +75,9 @@ pub(super) struct Hints {
 /// The related flow, with derived data.
 #[derive(Debug)]
 pub(super) struct Related {
-    pub nodes: Vec<NodeData>,
-    pub graph: ControlFlowGraph<Node>,
-    pub dominators: DominatorTree<Node>,
+    pub nodes: Vec<RelatedData>,
+    pub graph: ControlFlowGraph<RelatedNode>,
+    pub dominators: DominatorTree<RelatedNode>,
 }
 
 /// Blocks that do not correspond.
@@ -120,15 +120,15 @@ impl Related {
             nodes
                 .iter()
                 .enumerate()
-                .flat_map(|(number, node): (usize, &NodeData)| {
+                .flat_map(|(number, node): (usize, &RelatedData)| {
                     node.edges
                         .iter()
-                        .map(move |edge| (Node::new(number), edge.target))
+                        .map(move |edge| (RelatedNode::new(number), edge.target))
                 })
         };
         let graph = ControlFlowGraph::new(
             nodes.len(),
-            Node::new(0),
+            RelatedNode::new(0),
             edges().collect::<Vec<_>>().iter().copied(),
         );
         let order = ReversePostorder::new(&graph, Traversal::default());
@@ -144,15 +144,15 @@ impl Related {
 struct Builder<'a, 'b> {
     sides: &'a [Side<'b>; 2],
     hints: &'a Hints,
-    numbers: NumberMap<(Block, Block), Node>,
+    numbers: NumberMap<(Block, Block), RelatedNode>,
     pairs: Vec<[Block; 2]>,
 }
 
 impl Builder<'_, '_> {
-    fn number(&mut self, [before, after]: [Block; 2]) -> Node {
+    fn number(&mut self, [before, after]: [Block; 2]) -> RelatedNode {
         *self.numbers.entry((before, after)).or_insert_with(|| {
             self.pairs.push([before, after]);
-            Node::new(self.pairs.len() - 1)
+            RelatedNode::new(self.pairs.len() - 1)
         })
     }
 
@@ -161,7 +161,7 @@ impl Builder<'_, '_> {
     }
 
     /// Extends both stretches until their ends correspond.
-    fn build(&mut self, pair: [Block; 2]) -> Result<NodeData, Unrelated> {
+    fn build(&mut self, pair: [Block; 2]) -> Result<RelatedData, Unrelated> {
         let mut stretches = pair.map(|block| {
             Stretch::from_elem(
                 Segment {
@@ -225,7 +225,7 @@ impl Builder<'_, '_> {
                 [End::Leave, End::Leave] => (PairEnd::Leave, SmallVec::new()),
                 _ => return Err(unrelated),
             };
-            return Ok(NodeData {
+            return Ok(RelatedData {
                 stretches,
                 end,
                 edges,

@@ -4,7 +4,7 @@ use super::*;
 
 impl NumberingPass<'_, '_> {
     /// Instructions that depend on which threads execute them together must correspond one to one.
-    fn match_convergent(&mut self, node: Node) {
+    fn match_convergent(&mut self, node: RelatedNode) {
         let of_side = |pass: &Self, side: usize| -> SmallVec<[Instruction; 8]> {
             let function = pass.sides[side].function;
             let effects = pass.effects[side].iter().map(|effect| effect.instruction);
@@ -22,7 +22,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    pub(super) fn compare_effects(&mut self, node: Node) {
+    pub(super) fn compare_effects(&mut self, node: RelatedNode) {
         self.ends_before[node.index()] = self.may_not_return(0);
         self.match_convergent(node);
         let differs = |pass: &Self, chain: usize| {
@@ -172,7 +172,7 @@ impl NumberingPass<'_, '_> {
                 .all(|(&one, &other)| self.refines(Value::from_u32(one), Value::from_u32(other), depth - 1))
     }
 
-    pub(super) fn compare_ends(&mut self, node: Node) {
+    pub(super) fn compare_ends(&mut self, node: RelatedNode) {
         let blocks = [0, 1].map(|side: usize| {
             let stretch = &self.related.nodes[node.index()].stretches[side];
             stretch[stretch.len() - 1].block

@@ -4,7 +4,7 @@ use super::*;
 use oriel_arithmetic::low_bits;
 
 impl NumberingPass<'_, '_> {
-    pub(super) fn execute(&mut self, node: Node, side: usize, instruction: Instruction) {
+    pub(super) fn execute(&mut self, node: RelatedNode, side: usize, instruction: Instruction) {
         let function = self.sides[side].function;
         let operation = function.operation(instruction);
         match operation {
@@ -185,7 +185,7 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    pub(super) fn load(&mut self, node: Node, side: usize, instruction: Instruction, reads: Chains) {
+    pub(super) fn load(&mut self, node: RelatedNode, side: usize, instruction: Instruction, reads: Chains) {
         let function = self.sides[side].function;
         let in_memory = self.memory_type(side, instruction);
         let bits = in_memory.bits();
@@ -229,7 +229,7 @@ impl NumberingPass<'_, '_> {
     }
 
     /// Records a load that the other function must execute as well.
-    fn note_load(&mut self, node: Node, side: usize, instruction: Instruction, value: Value) {
+    fn note_load(&mut self, node: RelatedNode, side: usize, instruction: Instruction, value: Value) {
         let behind = self.may_not_return(side);
         if side == 1 {
             self.loads_after.push(Load {
@@ -250,7 +250,7 @@ impl NumberingPass<'_, '_> {
     /// Each half of it is then aligned to the size of the half.
     fn note_alignment(
         &mut self,
-        node: Node,
+        node: RelatedNode,
         side: usize,
         instruction: Instruction,
         address: Value,

@@ -10,8 +10,8 @@ struct Definitions<'a> {
     /// By variable.
     seen: Vec<Seen>,
     /// The definitions whose dominance frontiers get joins.
-    listed: Vec<(u32, Node)>,
-    phis: Vec<(Node, u32, Instruction)>,
+    listed: Vec<(u32, RelatedNode)>,
+    phis: Vec<(RelatedNode, u32, Instruction)>,
 }
 
 /// The definitions of a variable so far.
@@ -19,7 +19,7 @@ struct Definitions<'a> {
 enum Seen {
     None,
     /// Definitions in one node, which dominate all uses and need no join.
-    InOneNode(Node),
+    InOneNode(RelatedNode),
     /// Definitions that are listed.
     Listed,
 }
@@ -47,7 +47,7 @@ impl<'a> Definitions<'a> {
         definitions
     }
 
-    fn add_stretch(&mut self, node: Node, number: usize, side: &Side<'_>, stretch: &[Segment]) {
+    fn add_stretch(&mut self, node: RelatedNode, number: usize, side: &Side<'_>, stretch: &[Segment]) {
         let function = side.function;
         let base = self.bases[number];
         let first_chain = base + function.register_limit() as u32;
@@ -81,7 +81,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    fn define_register(&mut self, variable: u32, node: Node) {
+    fn define_register(&mut self, variable: u32, node: RelatedNode) {
         let seen = &mut self.seen[variable as usize];
         match *seen {
             Seen::None => *seen = Seen::InOneNode(node),
@@ -123,7 +123,7 @@ impl JoinPlan {
         let mut joins = joins.into_iter().peekable();
         for number in 0..related.nodes.len() {
             plan.first_member.push(plan.members.len() as u32);
-            let predecessors = related.graph.predecessors(Node::new(number)).len();
+            let predecessors = related.graph.predecessors(RelatedNode::new(number)).len();
             while let Some((node, variable, phi)) = joins.next_if(|&(node, ..)| node.index() == number) {
                 let side = usize::from(variable >= bases[1]);
                 let registers = sides[side].function.register_limit() as u32;
@@ -153,8 +153,8 @@ impl JoinPlan {
 /// Returns the iterated dominance frontiers of definitions, given in any order.
 fn place_joins(
     related: &Related,
-    mut definitions: Vec<(u32, Node)>,
-) -> Vec<(Node, u32, Option<Instruction>)> {
+    mut definitions: Vec<(u32, RelatedNode)>,
+) -> Vec<(RelatedNode, u32, Option<Instruction>)> {
     let mut joins = Vec::new();
     if definitions.is_empty() || related.graph.edge_count() < related.nodes.len() {
         return joins;
@@ -164,7 +164,7 @@ fn place_joins(
     let frontier = DominanceFrontier::new(&related.graph, &related.dominators);
     // By node: the last variable that got a join there.
     let mut marked: Vec<Option<u32>> = vec![None; related.nodes.len()];
-    let mut pending: Vec<Node> = Vec::new();
+    let mut pending: Vec<RelatedNode> = Vec::new();
     for group in definitions.chunk_by(|left, right| left.0 == right.0) {
         let variable = group[0].0;
         pending.extend(group.iter().map(|&(_, node)| node));
@@ -213,13 +213,13 @@ impl NumberingPass<'_, '_> {
 
     /// True if every path from a load reaches one of the given positions before a loop closes, with
     /// no instruction on the way that may not return.
-    fn is_loaded_behind(&self, load: Load, places: &[(Node, u32)]) -> bool {
+    fn is_loaded_behind(&self, load: Load, places: &[(RelatedNode, u32)]) -> bool {
         const NODES: usize = 64;
         if load.behind != self.ends_before[load.node.index()] {
             return false;
         }
-        let mut pending: SmallVec<[Node; 8]> = SmallVec::new();
-        let mut met: SmallVec<[Node; 16]> = SmallVec::new();
+        let mut pending: SmallVec<[RelatedNode; 8]> = SmallVec::new();
+        let mut met: SmallVec<[RelatedNode; 16]> = SmallVec::new();
         pending.push(load.node);
         while let Some(node) = pending.pop() {
             let edges = &self.related.nodes[node.index()].edges;
@@ -337,12 +337,12 @@ impl NumberingPass<'_, '_> {
         is_refined
     }
 
-    fn edges_to(&self, node: Node) -> usize {
+    fn edges_to(&self, node: RelatedNode) -> usize {
         self.related.graph.predecessors(node).len()
     }
 
     /// True if an edge to a node comes from a node that the pass has not reached yet.
-    fn is_back_edge(&self, node: Node, number: usize) -> bool {
+    fn is_back_edge(&self, node: RelatedNode, number: usize) -> bool {
         let above = self.related.graph.predecessors(node)[number];
         self.related.dominators.number(above) >= self.related.dominators.number(node)
     }
