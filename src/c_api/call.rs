@@ -47,12 +47,12 @@ pub enum OrielStatus {
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CallFailure {
     status: OrielStatus,
     message: String,
 }
 
-impl Failure {
+impl CallFailure {
     pub fn new(status: OrielStatus, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { status, message }
@@ -68,8 +68,9 @@ impl Failure {
 pub(super) type Message<'a> = Option<&'a mut *mut c_char>;
 
 /// Performs the work of a call and ends it as the header specifies.
-pub(super) fn call(message: Message<'_>, work: impl FnOnce() -> Result<(), Failure>) -> OrielStatus {
-    let ended = guarded(work).unwrap_or_else(|panic| Err(Failure::new(OrielStatus::InternalError, panic)));
+pub(super) fn call(message: Message<'_>, work: impl FnOnce() -> Result<(), CallFailure>) -> OrielStatus {
+    let ended =
+        guarded(work).unwrap_or_else(|panic| Err(CallFailure::new(OrielStatus::InternalError, panic)));
     let (status, text) = match ended {
         Ok(()) => (OrielStatus::Ok, std::ptr::null_mut()),
         Err(failure) => {
@@ -89,22 +90,22 @@ pub(super) fn call(message: Message<'_>, work: impl FnOnce() -> Result<(), Failu
 }
 
 /// Returns the target of a parameter that must not be null.
-pub(super) fn given<T>(parameter: Option<T>, name: &str) -> Result<T, Failure> {
-    parameter.ok_or_else(|| Failure::argument(name, "is null"))
+pub(super) fn given<T>(parameter: Option<T>, name: &str) -> Result<T, CallFailure> {
+    parameter.ok_or_else(|| CallFailure::argument(name, "is null"))
 }
 
 /// Returns the text of a parameter.
 ///
 /// # Safety
 /// It is null or a text that ends with a zero byte and lives while the result is used.
-pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'a str, Failure> {
+pub(super) unsafe fn text<'a>(parameter: *const c_char, name: &str) -> Result<&'a str, CallFailure> {
     if parameter.is_null() {
-        return Err(Failure::argument(name, "is null"));
+        return Err(CallFailure::argument(name, "is null"));
     }
     // SAFETY: the caller vouches for the text.
     let text = unsafe { CStr::from_ptr(parameter) };
     text.to_str()
-        .map_err(|_| Failure::argument(name, "is not valid UTF-8"))
+        .map_err(|_| CallFailure::argument(name, "is not valid UTF-8"))
 }
 
 /// Converts a text for the host. An inner zero byte, which would end it in C, becomes a space.

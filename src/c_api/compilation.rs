@@ -39,7 +39,7 @@ pub unsafe extern "C" fn oriel_compile(
 
 #[cfg(feature = "llvm")]
 mod llvm {
-    use super::super::call::{Failure, OrielStatus, c_text};
+    use super::super::call::{CallFailure, OrielStatus, c_text};
     use super::super::options::options_or_process;
     use super::{OrielCompilation, OrielOptions};
     use crate::compile::{Compilation, CompileError, check_target, compile_capturing};
@@ -54,7 +54,7 @@ mod llvm {
         module: *mut c_void,
         machine: *mut c_void,
         options: Option<&OrielOptions>,
-    ) -> Result<OrielCompilation, Failure> {
+    ) -> Result<OrielCompilation, CallFailure> {
         // SAFETY: the caller vouches for the machine, which stays the host's.
         let borrowed = ManuallyDrop::new(unsafe { TargetMachine::new(machine.cast()) });
         check_target(&borrowed.get_triple()).map_err(failure)?;
@@ -76,7 +76,7 @@ mod llvm {
         })
     }
 
-    fn failure(error: CompileError) -> Failure {
+    fn failure(error: CompileError) -> CallFailure {
         let status = match error {
             CompileError::Options(_) => OrielStatus::InvalidFlags,
             CompileError::WrongLlvm(_) => OrielStatus::WrongLlvm,
@@ -85,13 +85,13 @@ mod llvm {
                 OrielStatus::CompilationFailed
             }
         };
-        Failure::new(status, error)
+        CallFailure::new(status, error)
     }
 }
 
 #[cfg(not(feature = "llvm"))]
 mod llvm {
-    use super::super::call::Failure;
+    use super::super::call::CallFailure;
     use super::{OrielCompilation, OrielOptions};
     use std::ffi::c_void;
 
@@ -101,7 +101,7 @@ mod llvm {
         _: *mut c_void,
         _: *mut c_void,
         _: Option<&OrielOptions>,
-    ) -> Result<OrielCompilation, Failure> {
+    ) -> Result<OrielCompilation, CallFailure> {
         Err(super::super::process::without_llvm())
     }
 }

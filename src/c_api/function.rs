@@ -1,6 +1,6 @@
 //! `OrielMachineFunction`: snapshots and their analyses.
 
-use super::call::{Failure, Message, OrielStatus, c_text, call, given, into_raw, text};
+use super::call::{CallFailure, Message, OrielStatus, c_text, call, given, into_raw, text};
 use crate::live::LiveRangeCalc;
 use crate::report::page::{PageFunction, PageWriter};
 use crate::report::pressure::FunctionPressure;
@@ -34,12 +34,12 @@ impl OrielMachineFunction {
     }
 }
 
-fn file_failure(path: &Path, error: &FileError) -> Failure {
+fn file_failure(path: &Path, error: &FileError) -> CallFailure {
     let status = match error {
         FileError::Io(_) => OrielStatus::FileError,
         FileError::Format { .. } | FileError::Content(_) => OrielStatus::InvalidSnapshot,
     };
-    Failure::new(status, format!("{}: {error}", path.display()))
+    CallFailure::new(status, format!("{}: {error}", path.display()))
 }
 
 /// `oriel_function_load`.
@@ -76,12 +76,12 @@ pub unsafe extern "C" fn oriel_function_load_bytes(
     call(message, || {
         let out = given(function, "function")?;
         if bytes.is_null() {
-            return Err(Failure::argument("bytes", "is null"));
+            return Err(CallFailure::argument("bytes", "is null"));
         }
         // SAFETY: the caller vouches for the bytes.
         let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) };
         let snapshot = OwnedSnapshot::from_bytes(bytes)
-            .map_err(|error| Failure::new(OrielStatus::InvalidSnapshot, error.to_string()))?;
+            .map_err(|error| CallFailure::new(OrielStatus::InvalidSnapshot, error.to_string()))?;
         *out = Box::into_raw(Box::new(snapshot.into()));
         Ok(())
     })
@@ -113,14 +113,14 @@ pub unsafe extern "C" fn oriel_function_export(
 /// # Safety
 /// As `oriel_function_export`, and the pointer is not null.
 #[cfg(feature = "llvm")]
-unsafe fn export(machine_function: *mut c_void) -> Result<OwnedSnapshot, Failure> {
+unsafe fn export(machine_function: *mut c_void) -> Result<OwnedSnapshot, CallFailure> {
     use crate::ffi::{check_compatible, export_function};
     check_compatible()
-        .map_err(|reason| Failure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))?;
+        .map_err(|reason| CallFailure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))?;
     // SAFETY: the caller vouches for the function.
     let exported = unsafe { export_function(machine_function) };
     exported.map_err(|refusal| {
-        Failure::new(
+        CallFailure::new(
             OrielStatus::Unsupported,
             format!("a snapshot cannot carry the function: {refusal}"),
         )
@@ -130,8 +130,8 @@ unsafe fn export(machine_function: *mut c_void) -> Result<OwnedSnapshot, Failure
 /// # Safety
 /// None is needed.
 #[cfg(not(feature = "llvm"))]
-unsafe fn export(_: *mut c_void) -> Result<OwnedSnapshot, Failure> {
-    Err(Failure::new(
+unsafe fn export(_: *mut c_void) -> Result<OwnedSnapshot, CallFailure> {
+    Err(CallFailure::new(
         OrielStatus::WithoutLlvm,
         "this library was built without LLVM",
     ))
@@ -261,7 +261,7 @@ pub extern "C" fn oriel_function_report(
         let pressure = function.pressure();
         let report = CodeReport::new(&pressure, None);
         let internal =
-            |error: &dyn std::fmt::Display| Failure::new(OrielStatus::InternalError, error.to_string());
+            |error: &dyn std::fmt::Display| CallFailure::new(OrielStatus::InternalError, error.to_string());
         let text = match form {
             0 => serde_json::to_vec(&report.with_details(&pressure)).map_err(|error| internal(&error))?,
             1 => details(&report.with_details(&pressure))
@@ -269,7 +269,7 @@ pub extern "C" fn oriel_function_report(
                 .into_bytes(),
             2 => page(report, &pressure).map_err(|error| internal(&error))?,
             other => {
-                return Err(Failure::argument(
+                return Err(CallFailure::argument(
                     "form",
                     &format!("is {other}, which is not an OrielReportForm"),
                 ));

@@ -1,6 +1,6 @@
 //! `OrielHostFunction`: a function of the host's own, told by callbacks.
 
-use super::call::{Failure, Message, OrielStatus, call, given};
+use super::call::{CallFailure, Message, OrielStatus, call, given};
 use super::intervals::OrielIntervals;
 use crate::entity::{Block, Register};
 use crate::lent::slice;
@@ -60,7 +60,7 @@ impl OrielHostFunction {
     ///
     /// # Safety
     /// The callbacks are functions of the header's types, which take the context.
-    unsafe fn list(&self) -> Result<(ListedFunction, Vec<(PressureFile, u32)>), Failure> {
+    unsafe fn list(&self) -> Result<(ListedFunction, Vec<(PressureFile, u32)>), CallFailure> {
         let register_units = given(self.register_units, "register_units")?;
         let successors = given(self.successors, "successors")?;
         let instruction_count = given(self.instruction_count, "instruction_count")?;
@@ -70,7 +70,10 @@ impl OrielHostFunction {
             ("block_count", self.block_count),
         ] {
             if count > MOST {
-                return Err(Failure::argument(name, &format!("is {count}, more than {MOST}")));
+                return Err(CallFailure::argument(
+                    name,
+                    &format!("is {count}, more than {MOST}"),
+                ));
             }
         }
         let mut listed = ListedFunction::new(self.register_count as usize);
@@ -89,7 +92,7 @@ impl OrielHostFunction {
                     (PressureFile::General, general)
                 }
                 general => {
-                    return Err(Failure::argument(
+                    return Err(CallFailure::argument(
                         "register_units",
                         &format!(
                             "gives register {register} {general} units, with which all have more than {MOST_UNITS}"
@@ -103,7 +106,7 @@ impl OrielHostFunction {
             // SAFETY: see above.
             let targets = unsafe { lent(|count| successors(self.context, block, count)) };
             if let Some(target) = targets.iter().find(|&&target| target >= self.block_count) {
-                return Err(Failure::argument(
+                return Err(CallFailure::argument(
                     "successors",
                     &format!("names block {target} of {} after block {block}", self.block_count),
                 ));
@@ -115,7 +118,7 @@ impl OrielHostFunction {
                 let problem = format!(
                     "gives block {block} {count} instructions, with which all blocks have more than {MOST_ENTRIES}, themselves counted"
                 );
-                Failure::argument("instruction_count", &problem)
+                CallFailure::argument("instruction_count", &problem)
             })?;
             for instruction in 0..count {
                 listed.begin_instruction();
@@ -124,7 +127,7 @@ impl OrielHostFunction {
                 for operand in operands {
                     let problem = |problem: String| {
                         let place = format!("{problem} in instruction {instruction} of block {block}");
-                        Failure::argument("operands", &place)
+                        CallFailure::argument("operands", &place)
                     };
                     self.add_operand(&mut listed, operand).map_err(problem)?;
                 }
@@ -170,7 +173,7 @@ pub unsafe extern "C" fn oriel_intervals_compute_host(
         let function = given(function, "function")?;
         let out = given(intervals, "intervals")?;
         if function.block_count == 0 {
-            return Err(Failure::argument("block_count", "is zero"));
+            return Err(CallFailure::argument("block_count", "is zero"));
         }
         // SAFETY: the caller vouches for the callbacks.
         let (listed, units) = unsafe { function.list()? };

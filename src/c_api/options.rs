@@ -1,6 +1,6 @@
 //! `OrielOptions`: options of one compilation.
 
-use super::call::{Failure, Message, OrielStatus, call, given, text};
+use super::call::{CallFailure, Message, OrielStatus, call, given, text};
 use super::process::invalid_flags;
 use crate::options::{Options, process_options};
 use std::ffi::c_char;
@@ -13,7 +13,7 @@ pub struct OrielOptions {
 }
 
 /// Returns these options, or the process's, also while another compilation runs on this thread.
-pub(super) fn options_or_process(options: Option<&OrielOptions>) -> Result<Arc<Options>, Failure> {
+pub(super) fn options_or_process(options: Option<&OrielOptions>) -> Result<Arc<Options>, CallFailure> {
     let own = options.map(|options| options.options.clone());
     own.map_or_else(process_options, Ok).map_err(invalid_flags)
 }

@@ -1,6 +1,6 @@
 //! `OrielPhaseRun`: phases on a snapshot.
 
-use super::call::{Failure, Message, OrielStatus, c_text, call, given};
+use super::call::{CallFailure, Message, OrielStatus, c_text, call, given};
 use super::function::OrielMachineFunction;
 use super::options::{OrielOptions, options_or_process};
 use crate::ori::PrintOptions;
@@ -16,9 +16,9 @@ pub struct OrielPhaseRun {
 }
 
 impl OrielPhaseRun {
-    fn new(run: &PhaseRun) -> Result<Self, Failure> {
+    fn new(run: &PhaseRun) -> Result<Self, CallFailure> {
         let effects = serde_json::to_vec(run)
-            .map_err(|error| Failure::new(OrielStatus::InternalError, error.to_string()))?;
+            .map_err(|error| CallFailure::new(OrielStatus::InternalError, error.to_string()))?;
         Ok(Self {
             is_changed: run.is_changed,
             text: c_text(run.function.display(PrintOptions::default()).to_string()),
@@ -45,10 +45,10 @@ pub extern "C" fn oriel_phase_run_compute(
     })
 }
 
-fn failure(problem: PipelineError) -> Failure {
+fn failure(problem: PipelineError) -> CallFailure {
     match problem {
-        PipelineError::Unsupported(reason) => Failure::new(OrielStatus::Unsupported, reason.to_string()),
-        PipelineError::Failure(message) => Failure::new(OrielStatus::InternalError, message),
+        PipelineError::Unsupported(reason) => CallFailure::new(OrielStatus::Unsupported, reason.to_string()),
+        PipelineError::Failure(message) => CallFailure::new(OrielStatus::InternalError, message),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Versions, and registration with the process's LLVM.
 
-use super::call::{Failure, Message, OrielStatus, call, text};
+use super::call::{CallFailure, Message, OrielStatus, call, text};
 use super::function::OrielFigures;
 use super::intervals::{OrielInterval, OrielSegment};
 use crate::options::{self, SetError};
@@ -52,7 +52,7 @@ pub extern "C" fn oriel_check_abi_of(
     ];
     call(message, || match api_version == API_VERSION && theirs == ours {
         true => Ok(()),
-        false => Err(Failure::new(
+        false => Err(CallFailure::new(
             OrielStatus::WrongApi,
             format!(
                 "the program was compiled with an oriel.h of version {api_version} (structures of {theirs:?} bytes), but \
@@ -84,33 +84,33 @@ pub unsafe extern "C" fn oriel_register(flags: *const c_char, message: Message<'
 }
 
 #[cfg(feature = "llvm")]
-fn check_llvm() -> Result<(), Failure> {
+fn check_llvm() -> Result<(), CallFailure> {
     crate::ffi::check_compatible()
-        .map_err(|reason| Failure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))
+        .map_err(|reason| CallFailure::new(OrielStatus::WrongLlvm, format!("Oriel is {reason}")))
 }
 
 #[cfg(not(feature = "llvm"))]
-fn check_llvm() -> Result<(), Failure> {
+fn check_llvm() -> Result<(), CallFailure> {
     Err(without_llvm())
 }
 
 /// Returns the failure of a library without LLVM.
 #[cfg(not(feature = "llvm"))]
-pub(super) fn without_llvm() -> Failure {
-    Failure::new(
+pub(super) fn without_llvm() -> CallFailure {
+    CallFailure::new(
         OrielStatus::WithoutLlvm,
         "this liboriel is built without LLVM: build it with the feature 'llvm', which is on by default",
     )
 }
 
 /// Returns the failure of wrong options.
-pub(super) fn invalid_flags(problem: String) -> Failure {
-    Failure::new(OrielStatus::InvalidFlags, problem)
+pub(super) fn invalid_flags(problem: String) -> CallFailure {
+    CallFailure::new(OrielStatus::InvalidFlags, problem)
 }
 
-fn set_failure(error: SetError) -> Failure {
+fn set_failure(error: SetError) -> CallFailure {
     match error {
         SetError::Invalid(problem) => invalid_flags(problem),
-        SetError::TooLate => Failure::new(OrielStatus::TooLate, error.to_string()),
+        SetError::TooLate => CallFailure::new(OrielStatus::TooLate, error.to_string()),
     }
 }

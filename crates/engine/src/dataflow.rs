@@ -61,7 +61,7 @@ pub enum Direction {
 
 /// The work that the solver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct SolverWork {
     /// Visits of nodes.
     pub visits: usize,
     /// Passes over the order that visited something.
@@ -71,7 +71,7 @@ pub struct Statistics {
 /// The solver did not reach a fixed point within its limit.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("dataflow has not converged after {} sweeps ({} visits)", .0.sweeps, .0.visits)]
-pub struct NotConverged(pub Statistics);
+pub struct NotConverged(pub SolverWork);
 
 /// Calls `visit` on reachable nodes until it has returned false for each of them since it last
 /// returned true for a node that it depends on. Visits every node at least once.
@@ -84,7 +84,7 @@ pub fn fixed_point<G: Graph>(
     direction: Direction,
     sweep_limit: usize,
     mut visit: impl FnMut(G::Node) -> bool,
-) -> Result<Statistics, NotConverged> {
+) -> Result<SolverWork, NotConverged> {
     let last = order.len().saturating_sub(1);
     let rank = |position: Position| match direction {
         Direction::Forward => position,
@@ -92,7 +92,7 @@ pub fn fixed_point<G: Graph>(
     };
     let mut waiting: NodeSet<Position> = NodeSet::default();
     waiting.reset_to_all(order.len());
-    let mut statistics = Statistics::default();
+    let mut statistics = SolverWork::default();
     while let Some(first) = waiting.next(0) {
         if statistics.sweeps == sweep_limit {
             return Err(NotConverged(statistics));

@@ -7,7 +7,7 @@ use oriel_arithmetic::lanes::{ALL_LANES, LANES, LaneIter, Registers};
 use oriel_ori::AddressSpace;
 
 /// The fault and its lane.
-pub(super) type Failure = (Box<FaultKind>, Option<usize>);
+pub(super) type LaneFault = (Box<FaultKind>, Option<usize>);
 
 /// Runs `$body` with `$space` bound to the memory of `$access`.
 macro_rules! in_space {
@@ -81,7 +81,7 @@ impl<'a> WarpAccess<'a> {
         spaces: &mut Spaces<'_>,
         registers: &mut Registers,
         rows: &[u32],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LaneFault> {
         const VERB: &str = "load";
         self.check_alignment(VERB)?;
         for (index, &row) in rows.iter().enumerate() {
@@ -95,7 +95,12 @@ impl<'a> WarpAccess<'a> {
     }
 
     /// Stores all elements, lane by lane, since lanes may overlap.
-    pub fn store(self, spaces: &mut Spaces<'_>, registers: &Registers, rows: &[u32]) -> Result<(), Failure> {
+    pub fn store(
+        self,
+        spaces: &mut Spaces<'_>,
+        registers: &Registers,
+        rows: &[u32],
+    ) -> Result<(), LaneFault> {
         const VERB: &str = "store";
         self.check_alignment(VERB)?;
         for (index, &row) in rows.iter().enumerate() {
@@ -114,7 +119,7 @@ impl<'a> WarpAccess<'a> {
         spaces: &mut Spaces<'_>,
         registers: &mut Registers,
         fields: &AtomicFields,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LaneFault> {
         const VERB: &str = "atomic operation";
         self.check_alignment(VERB)?;
         let operation = fields.operation;
@@ -147,7 +152,7 @@ impl<'a> WarpAccess<'a> {
     }
 
     /// Checks the alignment of all addresses.
-    fn check_alignment(&self, verb: &'static str) -> Result<(), Failure> {
+    fn check_alignment(&self, verb: &'static str) -> Result<(), LaneFault> {
         let unaligned = u64::from(self.access.alignment) - 1;
         let find = |lane: &usize| self.addresses[*lane] & unaligned != 0;
         match LaneIter(self.mask).find(find) {
@@ -165,7 +170,7 @@ impl<'a> WarpAccess<'a> {
     }
 
     #[cold]
-    fn out_of_bounds(&self, spaces: &Spaces<'_>, verb: &'static str, lane: usize) -> Failure {
+    fn out_of_bounds(&self, spaces: &Spaces<'_>, verb: &'static str, lane: usize) -> LaneFault {
         let (space, address) = (self.access.space, self.address(lane));
         let kind = FaultKind::OutOfBounds {
             verb,

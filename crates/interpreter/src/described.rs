@@ -2,7 +2,7 @@
 
 use super::blind::{Blind, hash};
 use super::memory::buffer_address;
-use super::{Buffer, Fault, Launch, Limits, Memory, Program, Statistics, run};
+use super::{Buffer, Fault, Launch, LaunchStatistics, Limits, Memory, Program, run};
 use crate::launch::{BUFFER_ALIGNMENT, BufferId, LaunchDescription, Role};
 
 /// A buffer after the launches of a description.
@@ -23,7 +23,7 @@ pub struct DescribedResult {
     /// the events of all threads, as hashes.
     pub variables: Vec<BufferResult>,
     /// The sum over all launches.
-    pub statistics: Statistics,
+    pub statistics: LaunchStatistics,
 }
 
 impl DescribedResult {
@@ -86,7 +86,7 @@ pub fn run_described(
         addresses.push(address);
     }
     let address_of = |id: BufferId| addresses[id.index()];
-    let mut statistics = Statistics::default();
+    let mut statistics = LaunchStatistics::default();
     for launch in &description.launches {
         let launch = Launch::from_description(launch, &address_of);
         statistics += run(program, &launch, &mut memory, limits)?;
@@ -125,7 +125,7 @@ pub struct BlindResult {
     /// hashes.
     pub variables: Vec<BufferResult>,
     /// Its statistics.
-    pub statistics: Statistics,
+    pub statistics: LaunchStatistics,
 }
 
 impl BlindResult {

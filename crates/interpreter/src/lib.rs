@@ -2,7 +2,7 @@
 //! evaluates the operations.
 //!
 //! ```text
-//! Functions, Module ─▶ Program ─▶ run(Launch, Memory) ─▶ Memory, Statistics or a Fault
+//! Functions, Module ─▶ Program ─▶ run(Launch, Memory) ─▶ Memory, LaunchStatistics or a Fault
 //! ```
 //!
 //! ```no_run
@@ -74,7 +74,7 @@ pub use described::hash_buffers;
 pub use described::{BlindResult, BufferResult, DescribedResult, run_blind, run_described};
 pub use error::{Fault, FaultKind, FaultLocation};
 pub use machine::lay_out as lay_out_arguments;
-pub use machine::{Limits, Statistics, run};
+pub use machine::{LaunchStatistics, Limits, run};
 pub use memory::{Buffer, Memory};
 pub use module::{Kernel, Module, ModuleError, Parameter, Reference, Variable, VariableSpace};
 pub use program::Program;

@@ -1,6 +1,6 @@
 //! The grid: runs blocks one after the other, and the warps of a block in turns.
 
-use super::access::Failure;
+use super::access::LaneFault;
 use super::error::{Fault, FaultKind, FaultLocation};
 use super::memory::Memory;
 use super::module::Parameter;
@@ -50,9 +50,9 @@ impl Default for Limits {
     }
 }
 
-/// Statistics of a launch.
+/// What a launch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct LaunchStatistics {
     /// Instructions executed, one for each thread.
     pub thread_instructions: u64,
     /// Steps of warps: instructions, and the copies and address computations that they need.
@@ -61,7 +61,7 @@ pub struct Statistics {
     pub threads: u64,
 }
 
-impl std::ops::AddAssign for Statistics {
+impl std::ops::AddAssign for LaunchStatistics {
     fn add_assign(&mut self, other: Self) {
         self.thread_instructions += other.thread_instructions;
         self.steps += other.steps;
@@ -97,7 +97,7 @@ struct Machine<'a> {
     warps: Vec<Warp>,
     states: Vec<State>,
     barriers: Vec<Barrier>,
-    statistics: Statistics,
+    statistics: LaunchStatistics,
     limits: Limits,
 }
 
@@ -112,7 +112,7 @@ pub fn run(
     launch: &Launch,
     memory: &mut Memory,
     limits: Limits,
-) -> Result<Statistics, Fault> {
+) -> Result<LaunchStatistics, Fault> {
     let kernel = program
         .functions
         .iter()
@@ -147,7 +147,7 @@ pub fn run(
         warps: vec![Warp::default(); warps as usize],
         states: vec![State::Ready; warps as usize],
         barriers: vec![Barrier::default(); BARRIERS],
-        statistics: Statistics::default(),
+        statistics: LaunchStatistics::default(),
         limits,
     };
     for z in 0..launch.grid[2] {
@@ -360,7 +360,7 @@ impl Machine<'_> {
         self.fault(first.unwrap_or(0), (Box::new(FaultKind::Deadlock(text)), None))
     }
 
-    fn fault(&self, warp: usize, (kind, lane): Failure) -> Fault {
+    fn fault(&self, warp: usize, (kind, lane): LaneFault) -> Fault {
         let warp = &self.warps[warp];
         let lane = lane
             .map(|lane| lane as u32)

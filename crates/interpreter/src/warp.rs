@@ -2,7 +2,7 @@
 
 mod registers;
 
-use super::access::{Failure, WarpAccess};
+use super::access::{LaneFault, WarpAccess};
 use super::error::FaultKind;
 use super::memory::{FUNCTION_STRIDE, FUNCTION_WINDOW, Spaces};
 use super::program::{Access, BarrierKind, Base, Callee, Program, Step};
@@ -99,7 +99,7 @@ impl Warp {
         program: &Program,
         around: &mut Surroundings<'_>,
         budget: u64,
-    ) -> Result<Stop, Failure> {
+    ) -> Result<Stop, LaneFault> {
         let Some(&top) = self.paths.top() else {
             return Ok(Stop::End);
         };
@@ -224,7 +224,7 @@ impl Warp {
         around: &mut Surroundings<'_>,
         step: &Step,
         mask: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LaneFault> {
         match *step {
             Step::Load(number) | Step::Store(number) => {
                 let access = &program.accesses[number as usize];
@@ -394,7 +394,7 @@ impl Warp {
         around: &Surroundings<'_>,
         base: Base,
         offset: i64,
-    ) -> Result<[u64; LANES], Failure> {
+    ) -> Result<[u64; LANES], LaneFault> {
         let frame = self.frame();
         let of_call = |number: u32, what: &str, select: fn(&super::program::CallSite) -> &[u32]| {
             let site = frame.site.map(|site| &program.call_sites[site as usize]);
@@ -438,7 +438,7 @@ impl Warp {
     }
 
     /// Enters the callee, or splits the lanes if they call several.
-    fn call(&mut self, program: &Program, callee: Callee, site: u32, mask: u32) -> Result<(), Failure> {
+    fn call(&mut self, program: &Program, callee: Callee, site: u32, mask: u32) -> Result<(), LaneFault> {
         let at = self.step();
         let function = match callee {
             Callee::Function(function) => function,
@@ -489,7 +489,7 @@ impl Warp {
 }
 
 /// Returns a failure of the first lane of a mask.
-fn failure(kind: FaultKind, mask: u32) -> Failure {
+fn failure(kind: FaultKind, mask: u32) -> LaneFault {
     (Box::new(kind), Some(mask.trailing_zeros() as usize))
 }
 

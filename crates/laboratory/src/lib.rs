@@ -38,4 +38,4 @@ pub mod plans;
 #[cfg(feature = "llvm")]
 pub use ffi::{LlvmOpcode, llvm_opcodes, print_llvm_opcode, run_machine_passes};
 #[cfg(feature = "llvm")]
-pub use options::{Fault, Laboratory};
+pub use options::{InjectedFault, Laboratory};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// The library panics.
     Panic,
     /// The plan refers to something that does not exist.
@@ -36,7 +36,7 @@ pub struct Laboratory {
     /// Edits to apply instead of phases.
     pub edit_script: Option<Arc<EditScript>>,
     /// The deliberate fault.
-    pub fault: Option<Fault>,
+    pub fault: Option<InjectedFault>,
 }
 
 impl Laboratory {
@@ -74,20 +74,20 @@ impl Laboratory {
 
 impl Extension for Laboratory {
     fn makes_plans(&self) -> bool {
-        self.edit_script.is_some() || !matches!(self.fault, None | Some(Fault::WrongInterval))
+        self.edit_script.is_some() || !matches!(self.fault, None | Some(InjectedFault::WrongInterval))
     }
 
     fn plan(&self, snapshot: &Snapshot<'_>) -> Result<Option<Plan>, String> {
         let plan = match self.fault {
-            Some(Fault::Panic) => panic!("panic on request"),
-            Some(Fault::MalformedPlan) => Some(fault::malformed(snapshot)),
-            Some(Fault::MutatedPlan(seed)) => {
+            Some(InjectedFault::Panic) => panic!("panic on request"),
+            Some(InjectedFault::MalformedPlan) => Some(fault::malformed(snapshot)),
+            Some(InjectedFault::MutatedPlan(seed)) => {
                 let identity = format!("{} {}", snapshot.name(), snapshot.stage().name());
                 let seed = seed << 32 | u64::from(crc32fast::hash(identity.as_bytes()));
                 Some(fault::mutated(snapshot, seed))
             }
-            Some(Fault::FailedVerification) => self.editor(snapshot)?.map(fault::unverifiable),
-            Some(Fault::WrongInterval) | None => self.editor(snapshot)?.map(|editor| editor.finish()),
+            Some(InjectedFault::FailedVerification) => self.editor(snapshot)?.map(fault::unverifiable),
+            Some(InjectedFault::WrongInterval) | None => self.editor(snapshot)?.map(|editor| editor.finish()),
         };
         Ok(plan)
     }
@@ -147,21 +147,21 @@ static OPTIONS: &[OptionSpec] = &[
         apply: |options, value| {
             let fault = fault_named(value)?;
             // The verifier must run.
-            options.verify |= fault == Fault::FailedVerification;
+            options.verify |= fault == InjectedFault::FailedVerification;
             Laboratory::change(options, |laboratory| laboratory.fault = Some(fault));
             Ok(())
         },
     },
 ];
 
-fn fault_named(value: &str) -> Result<Fault, String> {
+fn fault_named(value: &str) -> Result<InjectedFault, String> {
     let seed = value.strip_prefix("mutated-plan:").map(str::parse);
     match (value, seed) {
-        ("panic", _) => Ok(Fault::Panic),
-        ("malformed-plan", _) => Ok(Fault::MalformedPlan),
-        ("failed-verification", _) => Ok(Fault::FailedVerification),
-        ("wrong-interval", _) => Ok(Fault::WrongInterval),
-        (_, Some(Ok(seed))) => Ok(Fault::MutatedPlan(seed)),
+        ("panic", _) => Ok(InjectedFault::Panic),
+        ("malformed-plan", _) => Ok(InjectedFault::MalformedPlan),
+        ("failed-verification", _) => Ok(InjectedFault::FailedVerification),
+        ("wrong-interval", _) => Ok(InjectedFault::WrongInterval),
+        (_, Some(Ok(seed))) => Ok(InjectedFault::MutatedPlan(seed)),
         _ => Err(format!(
             "'{value}' is not allowed; allowed are: panic, malformed-plan, failed-verification, \
              mutated-plan:SEED, wrong-interval"
@@ -199,7 +199,7 @@ mod tests {
         let laboratory = Laboratory::of(&options).unwrap();
         assert!(laboratory.check_intervals && !laboratory.check_control_flow);
         assert_eq!(laboratory.bench_repetitions, 3);
-        assert_eq!(laboratory.fault, Some(Fault::MutatedPlan(7)));
+        assert_eq!(laboratory.fault, Some(InjectedFault::MutatedPlan(7)));
         assert!(options.planner().is_some());
         options.set_all("-oriel=analyze").unwrap();
         assert!(options.planner().is_none());

@@ -13,7 +13,7 @@ use oriel::phases::{self, PhaseOptions, Selected};
 use oriel::snapshot::abi::Stage;
 use oriel_interpreter::launch::LaunchDescription;
 use oriel_interpreter::{
-    BlindResult, BufferResult, DescribedResult, Limits, Program, Statistics, run_blind, run_described,
+    BlindResult, BufferResult, DescribedResult, LaunchStatistics, Limits, Program, run_blind, run_described,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -362,11 +362,11 @@ fn make_report<'a>(
     candidate: &'a Candidate,
     kernel: Option<&'a str>,
     run_ms: f64,
-    outcome: Result<(u64, Statistics), String>,
+    outcome: Result<(u64, LaunchStatistics), String>,
 ) -> RunLine<'a> {
     let (hash, statistics, fault) = match outcome {
         Ok((hash, statistics)) => (Some(format!("{hash:016x}")), statistics, None),
-        Err(fault) => (None, Statistics::default(), Some(fault)),
+        Err(fault) => (None, LaunchStatistics::default(), Some(fault)),
     };
     RunLine {
         stage: &candidate.name,

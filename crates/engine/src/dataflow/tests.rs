@@ -179,7 +179,7 @@ fn solved<const FORWARD: bool, const ON_EVERY_PATH: bool>(
         let facts = problem.made[block] | (before[block] & !problem.destroyed[block]);
         std::mem::replace(&mut after[block], facts) != facts
     };
-    let Statistics { visits, sweeps } =
+    let SolverWork { visits, sweeps } =
         fixed_point(graph, &order, direction, limit, visit).expect("gen/kill problems converge");
     assert!(order.len() <= visits && visits <= sweeps * order.len());
     let (at_entry, at_exit) = match direction {
@@ -329,7 +329,7 @@ fn a_problem_that_does_not_converge_is_an_error() {
     let order = ReversePostorder::new(&endless, Traversal::default());
     let error = fixed_point(&endless, &order, Direction::Forward, 5, |_| true);
     let error = error.expect_err("every visit changes something");
-    assert_eq!(error, NotConverged(Statistics { visits: 6, sweeps: 5 }));
+    assert_eq!(error, NotConverged(SolverWork { visits: 6, sweeps: 5 }));
     assert_eq!(
         error.to_string(),
         "dataflow has not converged after 5 sweeps (6 visits)"
@@ -341,5 +341,5 @@ fn without_cycles_every_node_is_visited_once() {
     let diamond = graph(4, &[(0, 2), (0, 1), (1, 3), (2, 3)]);
     let order = ReversePostorder::new(&diamond, Traversal::default());
     let statistics = fixed_point(&diamond, &order, Direction::Forward, 5, |_| true);
-    assert_eq!(statistics, Ok(Statistics { visits: 4, sweeps: 1 }));
+    assert_eq!(statistics, Ok(SolverWork { visits: 4, sweeps: 1 }));
 }

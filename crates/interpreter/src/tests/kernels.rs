@@ -1,7 +1,7 @@
 //! Tests of whole tiny kernels, in text.
 
 use super::super::{
-    Buffer, Fault, FaultKind, Launch, Limits, Memory, Module, Program, Statistics, run, run_blind,
+    Buffer, Fault, FaultKind, Launch, LaunchStatistics, Limits, Memory, Module, Program, run, run_blind,
 };
 use oriel_engine::graph::Traversal;
 use oriel_ori::{ControlFlow, Divergence, Function, Liveness, parse_function, parse_functions};
@@ -20,7 +20,7 @@ fn module(pointers: usize, variables: &str) -> Module {
 
 struct FinishedRun {
     words: Vec<u32>,
-    result: Result<Statistics, Fault>,
+    result: Result<LaunchStatistics, Fault>,
 }
 
 /// Runs kernel `k` on one buffer of words.

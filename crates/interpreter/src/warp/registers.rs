@@ -1,7 +1,7 @@
 //! Steps that need only registers: neither memory nor paths.
 
 use super::{Stop, Warp, failure};
-use crate::access::Failure;
+use crate::access::LaneFault;
 use crate::error::FaultKind;
 use crate::program::BarrierKind;
 use crate::surroundings::Surroundings;
@@ -18,7 +18,7 @@ impl Warp {
         index: u32,
         targets: &[u32],
         mask: u32,
-    ) -> Result<Vec<(u32, u32)>, Failure> {
+    ) -> Result<Vec<(u32, u32)>, LaneFault> {
         let indices = self.registers.row::<u32>(index);
         let mut groups: Vec<(u32, u32)> = Vec::new();
         for lane in LaneIter(mask) {
@@ -36,7 +36,7 @@ impl Warp {
 
     /// Checks that every thread named in the threads' own masks is here or has ended: any other will
     /// never join them. Each thread's mask must name the thread itself.
-    pub(super) fn check_members(&self, members: Option<u32>, mask: u32) -> Result<(), Failure> {
+    pub(super) fn check_members(&self, members: Option<u32>, mask: u32) -> Result<(), LaneFault> {
         let Some(row) = members else { return Ok(()) };
         let masks = self.registers.row::<u32>(row);
         for lane in LaneIter(mask) {
@@ -59,7 +59,7 @@ impl Warp {
         row: u32,
         is_wide: bool,
         mask: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LaneFault> {
         let value = |lane: usize| match is_wide {
             true => self.registers.row::<u64>(row)[lane],
             false => u64::from(self.registers.row::<u32>(row)[lane]),
@@ -84,7 +84,7 @@ impl Warp {
         threads: Option<u32>,
         kind: BarrierKind,
         mask: u32,
-    ) -> Result<Stop, Failure> {
+    ) -> Result<Stop, LaneFault> {
         let first = mask.trailing_zeros() as usize;
         let of_all = |row: u32| {
             let row = self.registers.row::<u32>(row);

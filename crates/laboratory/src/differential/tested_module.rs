@@ -2,7 +2,9 @@
 
 use oriel_engine::snapshot::abi::Stage;
 use oriel_interpreter::launch::LaunchDescription;
-use oriel_interpreter::{BufferResult, Fault, Limits, Module, Program, Statistics, run_blind, run_described};
+use oriel_interpreter::{
+    BufferResult, Fault, LaunchStatistics, Limits, Module, Program, run_blind, run_described,
+};
 use oriel_ori::Function;
 use oriel_phases::PhaseOptions;
 
@@ -86,7 +88,7 @@ impl Input {
     ///
     /// # Errors
     /// A launch failed.
-    pub fn run(&self, program: &Program, limits: Limits) -> Result<(Contents, Statistics), Fault> {
+    pub fn run(&self, program: &Program, limits: Limits) -> Result<(Contents, LaunchStatistics), Fault> {
         match self {
             Self::Described { description, .. } => {
                 let result = run_described(program, description, limits)?;

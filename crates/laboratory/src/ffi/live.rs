@@ -1,7 +1,7 @@
 //! Live intervals: compared with LLVM's, printed and timed.
 
 use crate::bench::{self, Sample};
-use crate::options::{Fault, Laboratory};
+use crate::options::{InjectedFault, Laboratory};
 use crate::oracle::intervals::{self, ForeignInterval, ForeignIntervals, ForeignSegment};
 use oriel::lent::slice;
 use oriel::{OrielSink, OrielSnapshot};
@@ -45,7 +45,7 @@ impl OrielLiveIntervals {
 
 /// True if the options request a wrong interval.
 pub(super) fn has_wrong_interval() -> bool {
-    Laboratory::in_force().is_some_and(|laboratory| laboratory.fault == Some(Fault::WrongInterval))
+    Laboratory::in_force().is_some_and(|laboratory| laboratory.fault == Some(InjectedFault::WrongInterval))
 }
 
 #[unsafe(no_mangle)]

@@ -63,7 +63,7 @@ pub(super) struct Kernel<'a> {
 }
 
 /// An invalid action of a thread.
-pub(super) struct Fault {
+pub(super) struct HostFault {
     pub(super) thread: [u32; 3],
     pub(super) problem: String,
 }
@@ -204,7 +204,7 @@ pub(super) unsafe fn run(
     kernel: Kernel<'_>,
     index: [u32; 3],
     stacks: &mut Vec<DefaultStack>,
-) -> Result<HostStatistics, Fault> {
+) -> Result<HostStatistics, HostFault> {
     let count = kernel.block.iter().product::<u32>() as usize;
     let mut block = Block {
         kernel,
@@ -222,7 +222,7 @@ pub(super) unsafe fn run(
 }
 
 impl Block<'_> {
-    fn run(&mut self) -> Result<(), Fault> {
+    fn run(&mut self) -> Result<(), HostFault> {
         loop {
             for position in 0..self.threads.len() {
                 self.advance(position)?;
@@ -239,7 +239,7 @@ impl Block<'_> {
     }
 
     /// Runs a thread, if it can run, until it ends or waits.
-    fn advance(&mut self, position: usize) -> Result<(), Fault> {
+    fn advance(&mut self, position: usize) -> Result<(), HostFault> {
         let (mut fiber, mut results) = match std::mem::replace(&mut self.threads[position], State::Ended) {
             State::New => (self.start(position), [0, 0]),
             State::Ready(fiber, results) => (fiber, results),
@@ -454,7 +454,7 @@ impl Block<'_> {
     }
 
     /// Describes a deadlock by the first thread that waits.
-    fn deadlock(&self) -> Fault {
+    fn deadlock(&self) -> HostFault {
         let waiting = self.waiting(Some);
         let (position, request) = waiting[0];
         let place = match request {
@@ -469,8 +469,8 @@ impl Block<'_> {
         )
     }
 
-    fn fault(&self, position: usize, problem: String) -> Fault {
-        Fault {
+    fn fault(&self, position: usize, problem: String) -> HostFault {
+        HostFault {
             thread: self.thread(position),
             problem,
         }
