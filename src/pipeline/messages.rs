@@ -1,7 +1,6 @@
 //! Remarks and warnings on a whole function.
 
 use crate::entity::Register;
-use crate::graph::Traversal;
 use crate::live::LiveIntervals;
 use crate::ori::analysis::uninitialized_registers;
 use crate::ori::{ControlFlow, Function, Liveness};
@@ -116,7 +115,7 @@ pub(super) fn uninitialized_warning(function: &Function, intervals: &LiveInterva
         registers.filter(|&it| intervals.is_live_in(it, entry)).collect()
     } else {
         // Intervals ignore these reads.
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         uninitialized_registers(function, &Liveness::compute(function, &flow))
     };
     if registers.is_empty() {

@@ -22,7 +22,15 @@ pub struct ControlFlow {
 }
 
 impl ControlFlow {
-    /// Analyses a function.
+    /// Analyses a function, whose blocks are numbered by the default depth-first search.
+    ///
+    /// # Panics
+    /// The function has no blocks.
+    pub fn of(function: &Function) -> Self {
+        Self::analyze(function, Traversal::default())
+    }
+
+    /// Analyses a function, whose blocks are numbered by this search.
     ///
     /// # Panics
     /// The function has no blocks.

@@ -437,14 +437,14 @@ mod tests {
     use super::*;
     use crate::graph_function::on_random_functions;
     use crate::random_function::random_function;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     /// Compares the sets at block boundaries with the definition: the least solution of the equations.
     fn check(function: &Function) {
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::compute(function, &flow);
         let mut live_in: Vec<BTreeSet<Register>> = vec![BTreeSet::new(); function.block_limit()];
         let mut live_out = live_in.clone();

@@ -159,7 +159,7 @@ mod tests {
         graph_function,
     };
     use oriel_engine::entity::{EntityRef, Register};
-    use oriel_engine::graph::Traversal;
+
     use proptest::prelude::*;
 
     fn access(
@@ -242,7 +242,7 @@ mod tests {
             (vec![global(false)], vec![2]),
             (vec![global(false)], vec![]),
         ]);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let versions = MemoryVersions::compute(&function, &flow);
         let reads: Vec<Instruction> = function
             .all_instructions()
@@ -262,7 +262,7 @@ mod tests {
         #[test]
         fn equal_versions_mean_no_write_between(blocks in blocks(), turns in prop::collection::vec(any::<bool>(), 24)) {
             let function = build(&blocks);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let versions = MemoryVersions::compute(&function, &flow);
             let mut clock = 0u32;
             let mut last_write = [0u32; MemoryKinds::COUNT];

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::random_function::random_function;
     use crate::{ControlFlow, RegisterSets, each_point};
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::HashMap;
@@ -165,7 +165,7 @@ mod tests {
         #[test]
         fn the_sweep_counts_what_a_walk_counts(seed: u64, late: bool, apart: bool) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let liveness = Liveness::compute(&function, &flow);
             let divergence = apart.then(|| Divergence::compute(&function, &flow, &liveness));
             let divergence = divergence.as_ref();

@@ -250,13 +250,13 @@ mod tests {
     use crate::parse_function;
     use crate::random_function::random_function;
     use crate::{ControlFlow, RegisterPressure};
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     fn analyze(function: &Function) -> (Liveness, Divergence) {
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::compute(function, &flow);
         let divergence = Divergence::compute(function, &flow, &liveness);
         (liveness, divergence)

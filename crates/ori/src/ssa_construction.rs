@@ -299,7 +299,6 @@ mod tests {
     use super::*;
     use crate::parse_function;
     use oriel_engine::entity::EntityRef;
-    use oriel_engine::graph::Traversal;
 
     const DIAMOND: &str = "\
 kernel \"k\" sm_80 ssa {
@@ -324,7 +323,7 @@ bix3:
     #[test]
     fn joins_are_where_values_meet_and_matter() {
         let function = parse_function(DIAMOND).unwrap();
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let mut placer = JoinPlacer::new(&flow);
         assert_eq!(
             placer.place(&set(&[0, 1]), &set(&[3])).joins,
@@ -342,7 +341,7 @@ bix3:
     /// Defines a variable as a register at the end of each given block, and copies it in the last
     /// one.
     fn construct(function: &mut Function, definitions: &[(u32, u32)]) -> usize {
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let mut variables = PrimaryMap::new();
         let model = Register::from_u32(1);
         let variable = variables.push(VariableData {

@@ -164,7 +164,6 @@ mod tests {
     use crate::testing::{
         append_phi, block, count_of, edges, function, numbers, on_random_functions, run_phase,
     };
-    use oriel_engine::graph::Traversal;
 
     #[test]
     fn edges_into_a_loop_meet_in_its_preheader() {
@@ -224,7 +223,7 @@ mod tests {
             }
             let entry = function.entry();
             run_phase(super::run, &mut function);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let enters_entry = !flow.graph.predecessors(entry).is_empty();
             for natural_loop in flow.loops.loops() {
                 let header = flow.loops.header(natural_loop);

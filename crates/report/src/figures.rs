@@ -4,7 +4,6 @@ use super::estimate::{CallGraph, Features, Reason, RegisterEstimate, Target};
 use super::occupancy::{LaunchBounds, Limiter, SmLimits, Usage, static_shared_bytes};
 use super::pressure::FunctionPressure;
 use super::warnings::{self, Warning, WarningFigures};
-use oriel_engine::graph::Traversal;
 use oriel_engine::live::pressure::PressureFile;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
@@ -114,7 +113,7 @@ impl<'a> CodeFigures<'a> {
         let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) else {
             return Self::of_code(pressure, None, &graph);
         };
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::of_input(function, pressure.intervals().clone())
             .unwrap_or_else(|| Liveness::compute(function, &flow));
         let target = Target::of(&pressure.snapshot());
@@ -130,7 +129,7 @@ impl<'a> CodeFigures<'a> {
         function: Option<&Function>,
         graph: &CallGraph,
     ) -> Self {
-        let flow = function.map(|function| ControlFlow::analyze(function, Traversal::default()));
+        let flow = function.map(ControlFlow::of);
         Self::of_code(pressure, function.zip(flow.as_ref()), graph)
     }
 

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use oriel::entity::EntityRef;
-use oriel::graph::Traversal;
 use oriel::ori::machine::from_machine;
 use oriel::ori::{ControlFlow, Divergence, Function, Liveness, PrintOptions, parse_functions};
 use oriel::phases::registry::{Forms, Phase, Registry};
@@ -141,7 +140,7 @@ pub fn load(path: &Path) -> Result<Vec<Function>, String> {
 
 /// Tells which values and branches of a function are equal in all lanes of a warp.
 pub fn analyze_divergence(function: &Function) -> Divergence {
-    let flow = ControlFlow::analyze(function, Traversal::default());
+    let flow = ControlFlow::of(function);
     let liveness = Liveness::compute(function, &flow);
     Divergence::compute(function, &flow, &liveness)
 }

@@ -4,7 +4,6 @@
 //! instruction that reads one and is executed more often than before, although its results may
 //! differ. These reads are therefore counted.
 
-use oriel_engine::graph::Traversal;
 use oriel_ori::analysis::undefined_value_readers;
 use oriel_ori::{ControlFlow, Function, Instruction};
 
@@ -37,7 +36,7 @@ fn reads(function: &Function) -> Vec<Read> {
     if instructions.is_empty() {
         return Vec::new();
     }
-    let flow = ControlFlow::analyze(function, Traversal::default());
+    let flow = ControlFlow::of(function);
     let reads = instructions.into_iter().map(|instruction| {
         let block = function.block_of(instruction).expect("it is in a block");
         Read {

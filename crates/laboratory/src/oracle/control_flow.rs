@@ -54,7 +54,7 @@ pub fn check_control_flow(snapshot: &Snapshot<'_>, theirs: &ForeignControlFlow<'
     };
     let mut differences = Vec::new();
     compare_edges(snapshot, &function, &mut differences);
-    let flow = ControlFlow::analyze(&function, Traversal::default());
+    let flow = ControlFlow::of(&function);
     let post_dominators = flow.post_dominators();
     for (block, &expected) in snapshot.blocks().zip(theirs.blocks) {
         let found = flow_of(&flow, &post_dominators, block);
@@ -131,7 +131,7 @@ mod tests {
         let owned = counting_loop();
         let snapshot = owned.view();
         let function = from_machine(&snapshot).unwrap();
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let post_dominators = flow.post_dominators();
         let mut blocks: Vec<ForeignBlockFlow> = snapshot
             .blocks()

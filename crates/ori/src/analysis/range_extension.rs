@@ -428,13 +428,13 @@ mod tests {
     use super::*;
     use crate::random_function::random_function;
     use crate::{DataType, InstructionBuilder, Position};
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use oriel_random::{Random, Stream};
     use proptest::prelude::*;
 
     fn analyze(function: &Function) -> (Rc<ControlFlow>, Rc<Liveness>) {
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::compute(function, &flow);
         (Rc::new(flow), Rc::new(liveness))
     }

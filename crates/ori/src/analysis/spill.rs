@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::parse_functions;
     use crate::random_function::random_function;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
 
@@ -220,7 +220,7 @@ mod tests {
         #[test]
         fn costs_are_what_counting_gives(seed in any::<u64>(), late in any::<bool>()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let liveness = Liveness::compute(&function, &flow);
             let weights = BlockWeights::compute(&function, &flow);
             let costs = spill_costs(&function, &liveness, &weights);
@@ -274,7 +274,7 @@ bix2:
 }
 ";
         let function = &parse_functions(text).expect("it is well formed")[0];
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::compute(function, &flow);
         let weights = BlockWeights::compute(function, &flow);
         let register = Register::from_u32(1);

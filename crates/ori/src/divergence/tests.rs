@@ -4,11 +4,10 @@
 use super::*;
 use crate::parse_function;
 use crate::random_function::random_function;
-use oriel_engine::graph::Traversal;
 use proptest::prelude::*;
 
 fn analyze(function: &Function) -> Divergence {
-    let flow = ControlFlow::analyze(function, Traversal::default());
+    let flow = ControlFlow::of(function);
     let liveness = Liveness::compute(function, &flow);
     Divergence::compute(function, &flow, &liveness)
 }
@@ -290,7 +289,7 @@ proptest! {
     #[test]
     fn labels_find_the_joins_of_disjoint_ways(seed: u64) {
         let function = random_function(seed, Stage::Ssa);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let post_dominators = flow.post_dominators();
         let mut labels = Labels::default();
         for &block in flow.order.as_slice() {

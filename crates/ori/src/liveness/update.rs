@@ -244,7 +244,7 @@ mod tests {
     use crate::pressure::RegisterPressure;
     use crate::random_function::random_function;
     use crate::types::DataType;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::live::LiveRangeCalc;
     use oriel_engine::snapshot::abi::Stage;
     use oriel_engine::snapshot::sample::counting_loop;
@@ -257,7 +257,7 @@ mod tests {
     /// Returns a function that keeps a log from now on, with its control flow and liveness.
     fn logged(mut function: Function) -> (Function, ControlFlow, Liveness) {
         function.keep_edit_log();
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let liveness = Liveness::compute(&function, &flow);
         (function, flow, liveness)
     }
@@ -368,7 +368,7 @@ bix3:
         for edit in cases {
             let (mut function, _, mut liveness) = logged(parsed(text));
             edit(&mut function, first, last);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             assert!(!liveness.update(&function, &flow));
         }
     }
@@ -454,7 +454,7 @@ bix1:
         let snapshot = counting_loop();
         let snapshot = snapshot.view();
         let mut function = from_machine(&snapshot).expect("it is a function of LLVM's");
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         function.keep_edit_log();
         let intervals = LiveRangeCalc::shared(|engine| engine.analyze(&snapshot));
         let of_input = Liveness::of_input(&function, intervals).expect("definitions reach all reads");
@@ -487,7 +487,7 @@ bix1:
     #[test]
     fn copies_and_placed_terminators_need_a_computation() {
         let mut function = random_function(1, Stage::Ssa);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let mut liveness = Liveness::compute(&function, &flow);
         assert!(liveness.update(&function, &flow));
         let copy = function.clone();

@@ -119,7 +119,7 @@ mod tests {
     use crate::general_optimize::branch_conditions::conditional_branch;
     use crate::general_optimize::values::Values;
     use crate::testing::block;
-    use oriel_engine::graph::Traversal;
+
     use oriel_ori::parse_function;
 
     /// Returns the known value of the predicate on which a block branches.
@@ -127,7 +127,7 @@ mod tests {
         let text = format!("kernel \"k\" sm_80 ssa {{\n{text}}}\n");
         let function = parse_function(&text).expect("it is well formed");
         assert_eq!(function.verify(), []);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let branch_conditions = BranchConditions::new(&function, &flow, &mut Values::default(), true);
         let (predicate, _) = conditional_branch(&function, block(number)).expect("a branch");
         simplify(&function, &flow, &branch_conditions, predicate, block(number))

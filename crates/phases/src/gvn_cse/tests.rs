@@ -5,7 +5,6 @@ use crate::shared::expressions::{
 use crate::testing::{kernel, options_with, run_phase_with};
 use crate::{PhaseOptions, knobs::Knobs};
 use oriel_engine::entity::{Block, EntityRef, Register};
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{
@@ -269,7 +268,7 @@ fn a_value_is_kept_only_where_there_is_room() {
 fn function_with_copies(seed: u64) -> Function {
     let mut function = random_function(seed, Stage::Ssa);
     let mut random = Random::new(seed, Stream::TestOri);
-    let flow = ControlFlow::analyze(&function, Traversal::default());
+    let flow = ControlFlow::of(&function);
     let blocks = flow.dominators.preorder().to_vec();
     for &block in &blocks {
         let is_below = |&other: &Block| flow.dominators.dominates(block, other);
@@ -502,7 +501,7 @@ struct Found {
 /// Compares the full mode with naive numbering: the pairs found, and the others by reason.
 fn compare(seed: u64) -> Found {
     let function = function_with_copies(seed);
-    let flow = ControlFlow::analyze(&function, Traversal::default());
+    let flow = ControlFlow::of(&function);
     let naive = Naive::new(&function, &flow);
     let gate = Knobs::default().budget(Knob::EnableGvnCsePerInstr);
     let mut numbering = Numbering::run(&function, &flow, Mode::Extended, gate);

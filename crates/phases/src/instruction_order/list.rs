@@ -303,7 +303,7 @@ fn registers_read(function: &Function, instruction: Instruction) -> impl Iterato
 mod tests {
     use super::super::tests::rules;
     use super::*;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::random_function::random_function;
     use oriel_ori::{ControlFlow, parse_function};
@@ -314,7 +314,7 @@ mod tests {
     fn numbers(rule: ChoiceRule, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let liveness = Liveness::compute(&function, &flow);
         let graph = DependencyGraph::compute(&function, function.entry());
         let weights = Weights::of(&function);
@@ -406,7 +406,7 @@ mod tests {
         #[test]
         fn every_order_keeps_the_dependences(seed: u64, late: bool, rule in rules()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let liveness = Liveness::compute(&function, &flow);
             let weights = Weights::of(&function);
             for &block in function.blocks() {

@@ -2,7 +2,6 @@
 
 use super::*;
 use oriel_engine::entity::EntitySet;
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{
@@ -94,7 +93,7 @@ proptest! {
         with_debug(&mut function, every);
         let before = function.clone();
         let order_all = |function: &mut Function| {
-            let flow = ControlFlow::analyze(function, Traversal::default());
+            let flow = ControlFlow::of(function);
             let liveness = Liveness::compute(function, &flow);
             let weights = Weights::of(function);
             let blocks = function.blocks().iter();

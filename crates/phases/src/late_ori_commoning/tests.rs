@@ -1,7 +1,6 @@
 use super::*;
 use crate::PhaseOptions;
 use crate::testing::{kernel, options_with, run_phase_with};
-use oriel_engine::graph::Traversal;
 use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
@@ -196,7 +195,7 @@ proptest! {
     #[test]
     fn functions_stay_sound(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let count = |function: &Function| -> usize {
             function.blocks().iter().map(|&block| function.instructions(block).count()).sum()
         };

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::testing::{block, edges, function, numbers, run_phase};
     use oriel_engine::entity::EntityRef;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
 
     fn late(targets: &[&[usize]]) -> Function {
@@ -251,7 +251,7 @@ mod tests {
         let mut function = late(&[&[2, 1], &[2], &[1, 3], &[]]);
         let before: Vec<_> = (0..64).map(|choices| walk(&function, choices, 20)).collect();
         assert!(run_phase(crate::loop_make_single_entry::run, &mut function));
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         assert_eq!(flow.irreducible_edges().count(), 0);
         assert_eq!(flow.loops.len(), 1);
         let after: Vec<_> = (0..64).map(|choices| walk(&function, choices, 20)).collect();
@@ -273,7 +273,7 @@ mod tests {
     fn a_cycle_in_a_cycle_is_found() {
         // Entries 1 and 2; inside, 3 and 4, both reached from 2.
         let function = late(&[&[2, 1], &[2], &[3, 4], &[4], &[3, 5], &[1, 6], &[]]);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let mut found: Vec<_> = find(&function, &flow)
             .iter()
             .map(|entries| numbers(entries))
@@ -288,7 +288,7 @@ mod tests {
     fn a_cycle_that_the_function_begins_in_stays() {
         let mut function = late(&[&[1, 2], &[2], &[1, 0]]);
         let before = edges(&function);
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         // The function begins in 0, which is the only entry; 1 and 2 are those of the inner cycle.
         let found = find(&function, &flow);
         assert_eq!(found.iter().map(|entries| entries.len()).collect::<Vec<_>>(), [2]);

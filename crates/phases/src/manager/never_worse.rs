@@ -157,7 +157,7 @@ pub(crate) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::random_function::random_function;
     use oriel_ori::{RegisterPressure, parse_function};
@@ -178,7 +178,7 @@ bix1:
 
     fn cost(text: &str, budget: u32) -> Cost {
         let function = parse_function(text).expect("it is well formed");
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let liveness = || Rc::new(Liveness::compute(&function, &flow));
         Cost::of(&function, &flow, budget, false, liveness)
     }
@@ -214,7 +214,7 @@ bix1:
         fn the_bound_is_one(seed: u64) {
             for stage in [Stage::Ssa, Stage::Late] {
                 let function = random_function(seed, stage);
-                let flow = ControlFlow::analyze(&function, Traversal::default());
+                let flow = ControlFlow::of(&function);
                 let liveness = Liveness::compute(&function, &flow);
                 let peak = RegisterPressure::compute(&function, &liveness, None).peak_data;
                 let bound = most_live(&function, |register| is_data(&function, register));

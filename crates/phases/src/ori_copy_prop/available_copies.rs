@@ -409,7 +409,7 @@ fn only_constant(
 mod tests {
     use super::*;
     use crate::testing::add_copies;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;
@@ -477,7 +477,7 @@ mod tests {
             function.remove_unreachable_blocks();
             let mut random = Random::new(seed, Stream::TestOri);
             add_copies(&mut function, &mut random);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             prop_assume!(flow.order.len() == function.blocks().len());
             let copies = AvailableCopies::compute(&function, &flow, ALL);
             let mut state = State::default();
@@ -509,7 +509,7 @@ bix1:
 ",
         )
         .unwrap();
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let holders = |boundary_bits| {
             let wanted = Wanted {
                 fixed: false,

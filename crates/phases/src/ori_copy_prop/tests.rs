@@ -2,7 +2,6 @@ use crate::registry::named;
 use crate::testing::{add_copies, has, options_with};
 use crate::{Manager, PhaseResult, Remark};
 use oriel_engine::entity::EntityRef;
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{ControlFlow, Function, InstructionFlags, parse_function};
@@ -524,7 +523,7 @@ proptest! {
     fn added_copies_go(seed: u64, is_late: bool) {
         let mut function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
         function.remove_unreachable_blocks();
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         prop_assume!(flow.order.len() == function.blocks().len());
         let mut random = Random::new(seed, Stream::TestOri);
         let first_new = function.instruction_limit();

@@ -1,7 +1,6 @@
 use super::*;
 use crate::testing::run_phase_with;
 use crate::{PhaseOptions, ori_split_high_pressure_live_ranges};
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
@@ -19,7 +18,7 @@ fn options(register_budget: u32) -> PhaseOptions {
 
 /// Peak pressure of data registers.
 fn peak(function: &Function) -> u32 {
-    let flow = Rc::new(ControlFlow::analyze(function, Traversal::default()));
+    let flow = Rc::new(ControlFlow::of(function));
     let liveness = Rc::new(Liveness::compute(function, &flow));
     PreAnalysis::new(function, flow, liveness, 0).pressure.peak
 }

@@ -96,7 +96,7 @@ impl FullBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriel_engine::graph::Traversal;
+
     use oriel_ori::{ControlFlow, parse_function, peaks_of_blocks};
 
     #[test]
@@ -118,7 +118,7 @@ bix2:
 }
 ";
         let mut function = parse_function(text).expect("it is well formed");
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let liveness = Liveness::compute(&function, &flow);
         let units = Weights::of(&function);
         let peaks = peaks_of_blocks(&function, &liveness, |register| units.get(register));

@@ -3,7 +3,6 @@
 use super::*;
 use crate::PhaseOptions;
 use crate::testing::run_with;
-use oriel_engine::graph::Traversal;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{ControlFlow, Liveness, parse_function};
@@ -47,7 +46,7 @@ fn run_on(function: &mut Function) -> (PhaseResult, Vec<String>) {
 }
 
 fn peak_of(function: &Function) -> u32 {
-    let flow = ControlFlow::analyze(function, Traversal::default());
+    let flow = ControlFlow::of(function);
     let liveness = Liveness::compute(function, &flow);
     let weights = Weights::of(function);
     let mut finder = PeakFinder::new(function, &liveness, &weights);

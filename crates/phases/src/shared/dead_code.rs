@@ -430,7 +430,7 @@ mod tests {
     use crate::mark_and_sweep::marked;
     use crate::registry::{self, PHASES};
     use crate::{PhaseOptions, Statistics};
-    use oriel_engine::graph::Traversal;
+
     use oriel_ori::OperationFlags;
     use oriel_ori::random_function::random_function;
     use std::collections::BTreeSet;
@@ -465,7 +465,7 @@ mod tests {
     fn what_is_left_is_what_mark_and_sweep_marks() {
         let mut removed = 0;
         on_random_functions(|mut function| {
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             if flow.order.len() != function.blocks().len() {
                 return;
             }
@@ -480,7 +480,7 @@ mod tests {
     #[test]
     fn chains_find_the_same_in_ssa_form_and_a_part_of_it_in_late_form() {
         on_random_functions(|function| {
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             if flow.order.len() != function.blocks().len() {
                 return;
             }
@@ -548,7 +548,7 @@ mod tests {
     fn unreachable_code_stays_consistent() {
         for seed in 0..300 {
             let function = random_function(seed, Stage::Late);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let mut after = function.clone();
             for instruction in find_dead(&function, &flow, &EntitySet::new()) {
                 after.remove(instruction);

@@ -32,7 +32,7 @@ pub fn flow_without_exits(function: &Function) -> Option<ControlFlow> {
 
 /// Returns the function's control flow as ptxas sees it.
 pub fn flow_of_machine(function: &Function) -> ControlFlow {
-    flow_without_exits(function).unwrap_or_else(|| ControlFlow::analyze(function, Traversal::default()))
+    flow_without_exits(function).unwrap_or_else(|| ControlFlow::of(function))
 }
 
 /// Analyses which values and blocks differ between the lanes that have not returned.

@@ -10,7 +10,6 @@ use super::regions::regions;
 use super::rounds::constant_rounds;
 use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
 use oriel_engine::entity::Block;
-use oriel_engine::graph::Traversal;
 use oriel_ori::{
     ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterSets, Units, each_count,
     each_point,
@@ -251,7 +250,7 @@ impl Features {
 
     /// Computes the features of a function in late form.
     pub fn new(function: &Function, target: &Target) -> Self {
-        let flow = ControlFlow::analyze(function, Traversal::default());
+        let flow = ControlFlow::of(function);
         let liveness = Liveness::compute(function, &flow);
         Self::with_analyses(function, target, &flow, &liveness)
     }

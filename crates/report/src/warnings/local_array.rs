@@ -302,7 +302,7 @@ fn is_moved(function: &Function, register: Register) -> bool {
 mod tests {
     use super::*;
     use oriel_engine::entity::EntityRef;
-    use oriel_engine::graph::Traversal;
+
     use oriel_ori::{ControlFlow, parse_function};
 
     /// Follows the address of the only object, whose indexes all stay variable.
@@ -352,7 +352,7 @@ mod tests {
             "kernel \"k\" sm_80 late {{\n    stack frame(0) {bytes} bytes align 8\nbix0:\n    %1:R32 = S2R.b32 tid.x\n    %5:P = ISETP.ne.s32 %1, 64\n    %2:R64 = LEA.b64 [frame(0)]\n    %3:R64 = IMAD.WIDE.u64.u32 %1, 4, %2\n{body}{loads}    RET\n}}\n"
         );
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let flow = ControlFlow::analyze(&function, Traversal::default());
+        let flow = ControlFlow::of(&function);
         let depth = |it| {
             flow.loops
                 .depth_of(function.block_of(it).expect("it is in a block"))

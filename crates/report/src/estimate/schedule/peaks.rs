@@ -138,7 +138,7 @@ mod tests {
     use crate::estimate::nodes::Nodes;
     use crate::estimate::regions::regions;
     use crate::estimate::schedule::Scratch;
-    use oriel_engine::graph::Traversal;
+
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::{ControlFlow, Divergence, Liveness};
     use proptest::prelude::*;
@@ -147,7 +147,7 @@ mod tests {
         #[test]
         fn no_order_exceeds_the_bound(seed: u64) {
             let function = oriel_ori::random_function::random_function(seed, Stage::Late);
-            let flow = ControlFlow::analyze(&function, Traversal::default());
+            let flow = ControlFlow::of(&function);
             let liveness = Liveness::compute(&function, &flow);
             let divergence = Divergence::compute(&function, &flow, &liveness);
             let cells = Cells::new(&function, &divergence, 90);
