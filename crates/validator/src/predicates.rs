@@ -2,9 +2,10 @@
 
 use super::sums::Sum;
 use super::values::{Operator, Value, Values};
-use oriel_arithmetic::low_bits;
+use bitflags::bitflags;
+use oriel_arithmetic::{TypedOperation, low_bits};
 use oriel_engine::hash::NumberMap;
-use oriel_ori::Comparison;
+use oriel_ori::{Comparison, Modifiers, Operation};
 use smallvec::SmallVec;
 
 impl Values {
@@ -245,6 +246,29 @@ impl Values {
     }
 }
 
+bitflags! {
+    /// The relations of two floating-point numbers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Relations: u8 {
+        const LESS = 1;
+        const EQUAL = 2;
+        const GREATER = 4;
+        /// One of them is a NaN.
+        const UNORDERED = 8;
+    }
+}
+
+/// The comparisons in normal form, with the relations for which they hold: never for a NaN.
+const ORDERED_COMPARISONS: [(Comparison, Relations); 7] = [
+    (Comparison::Lt, Relations::LESS),
+    (Comparison::Eq, Relations::EQUAL),
+    (Comparison::Gt, Relations::GREATER),
+    (Comparison::Le, Relations::LESS.union(Relations::EQUAL)),
+    (Comparison::Ge, Relations::GREATER.union(Relations::EQUAL)),
+    (Comparison::Ne, Relations::LESS.union(Relations::GREATER)),
+    (Comparison::Num, Relations::UNORDERED.complement()),
+];
+
 /// Predicates with known values, from branches.
 #[derive(Debug, Default)]
 pub(super) struct PathConditions {
@@ -317,6 +341,7 @@ impl PathConditions {
 
     fn learn_term(&mut self, values: &mut Values, term: Value, holds: bool) {
         self.set(term, holds);
+        self.learn_floats(values, term);
         let Operator::Less { signed } = values.operator(term) else {
             return;
         };
@@ -330,6 +355,48 @@ impl PathConditions {
             self.set_predicate(values, equal, true);
         } else if self.knows(values, equal) == Some(false) {
             self.set_predicate(values, greater, true);
+        }
+    }
+
+    /// If a term compares floating-point numbers, decides the other comparisons of the two by all that is known of
+    /// them.
+    fn learn_floats(&mut self, values: &mut Values, term: Value) {
+        let Operator::Operation {
+            operation: operation @ Operation::Fsetp,
+            data_type,
+            source_type,
+            modifiers,
+        } = values.operator(term)
+        else {
+            return;
+        };
+        let sources = [0, 1].map(|index| values.operand(term, index));
+        let comparisons = ORDERED_COMPARISONS.map(|(comparison, relations)| {
+            let typed = TypedOperation {
+                operation,
+                data_type,
+                source_type,
+                modifiers: Modifiers {
+                    comparison,
+                    ..modifiers
+                },
+            };
+            (values.uninterpreted(typed, &sources, 1), relations)
+        });
+        let mut possible = Relations::all();
+        for (comparison, relations) in comparisons {
+            match self.knows(values, comparison) {
+                Some(true) => possible &= relations,
+                Some(false) => possible &= !relations,
+                None => {}
+            }
+        }
+        for (comparison, relations) in comparisons {
+            if relations.contains(possible) {
+                self.set_predicate(values, comparison, true);
+            } else if !relations.intersects(possible) {
+                self.set_predicate(values, comparison, false);
+            }
         }
     }
 

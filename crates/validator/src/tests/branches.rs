@@ -221,3 +221,68 @@ bix2:
     let longer = format!("{other}\n    ST.global.b32 0, [%10]");
     assert!(compare(&code(&one, &longer), &merged(&one)).is_err());
 }
+
+/// The function selects by a second comparison behind the edge on which a first one holds, or does not.
+fn selection_behind(first: &str, side: u32, second: &str, selection: &str) -> Function {
+    let selected = format!("%6:P = FSETP.{second} %1, %2\n    %7:R32 = {selection}");
+    parse(
+        "ssa",
+        &format!(
+            "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:R32 = LD.param::entry.b32 [12]
+    %3:P = FSETP.{first} %1, %2
+    BRA %3, bix1, bix2
+bix1:
+    {}
+    ST.global.b32 {}, [%10]
+    RET
+bix2:
+    {}
+    ST.global.b32 {}, [%10]
+    RET
+",
+            if side == 1 { &selected } else { "" },
+            if side == 1 { "%7" } else { "0" },
+            if side == 2 { &selected } else { "" },
+            if side == 2 { "%7" } else { "0" },
+        ),
+    )
+}
+
+#[test]
+fn a_comparison_of_floats_decides_others_of_the_same_numbers() {
+    let is_proved = |first: &str, side: u32, second: &str, chosen: u32| {
+        let before = selection_behind(first, side, second, "SEL.b32 5, 6, %6");
+        let after = selection_behind(first, side, second, &format!("MOV.b32 {chosen}"));
+        compare(&before, &after).is_ok()
+    };
+    for (first, side, second, chosen) in [
+        ("eq.f32", 1, "lt.f32", 6),
+        ("eq.f32", 1, "le.f32", 5),
+        ("eq.f32", 1, "neu.f32", 6),
+        ("lt.f32", 1, "ne.f32", 5),
+        ("lt.f32", 1, "num.f32", 5),
+        ("lt.f32", 1, "gtu.f32", 6),
+        ("num.f32", 2, "ge.f32", 6),
+        ("geu.f32", 2, "lt.f32", 5),
+    ] {
+        assert!(is_proved(first, side, second, chosen), "{first} {side} {second}");
+        assert!(
+            !is_proved(first, side, second, 11 - chosen),
+            "{first} {side} {second}"
+        );
+    }
+    // What is not less may be a NaN, and flushed numbers compare otherwise.
+    for (first, side, second) in [
+        ("lt.f32", 2, "ge.f32"),
+        ("lt.f32", 1, "gt.ftz.f32"),
+        ("le.f32", 1, "lt.f32"),
+        ("ne.f32", 2, "eq.f32"),
+    ] {
+        for chosen in [5, 6] {
+            assert!(!is_proved(first, side, second, chosen), "{first} {side} {second}");
+        }
+    }
+}
