@@ -439,8 +439,10 @@ mod tests {
             .unwrap();
         assert_eq!(options.mode, Mode::Off);
         assert!(options.verify);
-        let report = format!("{:?}", options.report);
-        assert!(report.contains("path: \"a file.json\""), "{report}");
+        let Some(ReportTarget::File(file)) = options.report else {
+            panic!("{:?}", options.report)
+        };
+        assert_eq!(file.path(), "a file.json");
     }
 
     #[test]

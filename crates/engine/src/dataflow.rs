@@ -15,7 +15,7 @@
 //! let order = ReversePostorder::new(&graph, Traversal::default());
 //! let (uses, definitions) = ([0, 0, 1], [1, 0, 0]);
 //! let (mut live_in, mut live_out) = ([0u32; 3], [0u32; 3]);
-//! let statistics = fixed_point(&graph, &order, Direction::Backward, order.len() + 3, |block| {
+//! let work = fixed_point(&graph, &order, Direction::Backward, order.len() + 3, |block| {
 //!     let index = block.index();
 //!     for &successor in graph.successors(block) {
 //!         live_out[index] |= live_in[successor.index()];
@@ -26,7 +26,7 @@
 //! })
 //! .expect("liveness converges");
 //! assert_eq!(live_out, [1, 1, 0]);
-//! assert!(statistics.sweeps <= 3);
+//! assert!(work.sweeps <= 3);
 //! ```
 //!
 //! # Convergence
@@ -92,16 +92,16 @@ pub fn fixed_point<G: Graph>(
     };
     let mut waiting: NodeSet<Position> = NodeSet::default();
     waiting.reset_to_all(order.len());
-    let mut statistics = SolverWork::default();
+    let mut work = SolverWork::default();
     while let Some(first) = waiting.next(0) {
-        if statistics.sweeps == sweep_limit {
-            return Err(NotConverged(statistics));
+        if work.sweeps == sweep_limit {
+            return Err(NotConverged(work));
         }
-        statistics.sweeps += 1;
+        work.sweeps += 1;
         let mut next = Some(first);
         while let Some(current) = next {
             waiting.remove(current);
-            statistics.visits += 1;
+            work.visits += 1;
             let node = order.node(rank(current));
             if visit(node) {
                 let mut wake = |dependent| {
@@ -117,7 +117,7 @@ pub fn fixed_point<G: Graph>(
             next = waiting.next(current.index() + 1);
         }
     }
-    Ok(statistics)
+    Ok(work)
 }
 
 #[cfg(test)]

@@ -437,7 +437,6 @@ mod tests {
     use super::*;
     use crate::graph_function::on_random_functions;
     use crate::random_function::random_function;
-
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::BTreeSet;

@@ -159,7 +159,6 @@ mod tests {
         graph_function,
     };
     use oriel_engine::entity::{EntityRef, Register};
-
     use proptest::prelude::*;
 
     fn access(

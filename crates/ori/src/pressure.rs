@@ -153,7 +153,6 @@ mod tests {
     use super::*;
     use crate::random_function::random_function;
     use crate::{ControlFlow, RegisterSets, each_point};
-
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::HashMap;

@@ -250,7 +250,6 @@ mod tests {
     use crate::parse_function;
     use crate::random_function::random_function;
     use crate::{ControlFlow, RegisterPressure};
-
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::BTreeSet;

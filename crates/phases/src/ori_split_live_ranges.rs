@@ -102,8 +102,8 @@ pub(super) fn split(
             break;
         }
         let before = function.clone();
-        let round = SplitCounts::run(function, &analysis, settings);
-        if round.split == 0 {
+        let counts = split_once(function, &analysis, settings);
+        if counts.split == 0 {
             break;
         }
         context.keep_only(Analyses::CONTROL_FLOW);
@@ -115,8 +115,8 @@ pub(super) fn split(
             break;
         }
         changed = true;
-        context.count("split-registers", round.split);
-        context.count("new-instructions", round.made);
+        context.count("split-registers", counts.split);
+        context.count("new-instructions", counts.made);
         analysis = next;
     }
     let peak_after = analysis.pressure.peak;
@@ -292,50 +292,48 @@ struct SplitCounts {
     made: u64,
 }
 
-impl SplitCounts {
-    /// Steps 2 to 5.
-    fn run(function: &mut Function, analysis: &PreAnalysis, settings: SplitSettings) -> Self {
-        let mut search = Search::new(analysis);
-        let mut candidates = Vec::new();
-        for register in function.registers().rev() {
-            candidates.extend(search.candidate(function, register, settings));
-        }
-        let interferences = search.count_interferences(function, &candidates);
-        let Search {
-            mut records,
-            requests,
-            ..
-        } = search;
-        let mut round = Self { split: 0, made: 0 };
-        let mut is_split = EntitySet::with_capacity(function.register_limit());
-        let mut is_needed = EntitySet::with_capacity(function.register_limit());
-        for candidate in &candidates {
-            let needs = candidate.kind.needs();
-            let are_live = needs.iter().all(|&source| {
-                let count = interferences.count(candidate.register, source);
-                count as usize == candidate.requests.len() && !is_split.contains(source)
-            });
-            let relieves = |&block: &Block| records[block].excess > 0;
-            let helps = candidate.relieved.iter().any(relieves);
-            if !are_live || !helps || is_needed.contains(candidate.register) {
-                continue;
-            }
-            let units = units_of(function, candidate.register);
-            for &block in &candidate.relieved {
-                records[block].excess = records[block].excess.saturating_sub(units);
-            }
-            round.split += 1;
-            round.made += emit(function, candidate, &requests);
-            is_split.insert(candidate.register);
-            is_needed.extend(needs.iter().copied());
-        }
-        for candidate in &candidates {
-            if is_split.contains(candidate.register) && function.is_unused(candidate.register) {
-                function.remove(candidate.definition);
-            }
-        }
-        round
+/// Steps 2 to 5: one pass over the function.
+fn split_once(function: &mut Function, analysis: &PreAnalysis, settings: SplitSettings) -> SplitCounts {
+    let mut search = Search::new(analysis);
+    let mut candidates = Vec::new();
+    for register in function.registers().rev() {
+        candidates.extend(search.candidate(function, register, settings));
     }
+    let interferences = search.count_interferences(function, &candidates);
+    let Search {
+        mut records,
+        requests,
+        ..
+    } = search;
+    let mut counts = SplitCounts { split: 0, made: 0 };
+    let mut is_split = EntitySet::with_capacity(function.register_limit());
+    let mut is_needed = EntitySet::with_capacity(function.register_limit());
+    for candidate in &candidates {
+        let needs = candidate.kind.needs();
+        let are_live = needs.iter().all(|&source| {
+            let count = interferences.count(candidate.register, source);
+            count as usize == candidate.requests.len() && !is_split.contains(source)
+        });
+        let relieves = |&block: &Block| records[block].excess > 0;
+        let helps = candidate.relieved.iter().any(relieves);
+        if !are_live || !helps || is_needed.contains(candidate.register) {
+            continue;
+        }
+        let units = units_of(function, candidate.register);
+        for &block in &candidate.relieved {
+            records[block].excess = records[block].excess.saturating_sub(units);
+        }
+        counts.split += 1;
+        counts.made += emit(function, candidate, &requests);
+        is_split.insert(candidate.register);
+        is_needed.extend(needs.iter().copied());
+    }
+    for candidate in &candidates {
+        if is_split.contains(candidate.register) && function.is_unused(candidate.register) {
+            function.remove(candidate.definition);
+        }
+    }
+    counts
 }
 
 /// Recomputes the value of a register at its requests. Returns how many instructions that took.

@@ -22,6 +22,11 @@ impl<W> SharedFile<W> {
         })
     }
 
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes to the file; on the first write `open` prepares it.
     ///
     /// # Errors

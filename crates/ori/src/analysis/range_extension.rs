@@ -428,7 +428,6 @@ mod tests {
     use super::*;
     use crate::random_function::random_function;
     use crate::{DataType, InstructionBuilder, Position};
-
     use oriel_engine::snapshot::abi::Stage;
     use oriel_random::{Random, Stream};
     use proptest::prelude::*;

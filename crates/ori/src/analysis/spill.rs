@@ -210,7 +210,6 @@ mod tests {
     use super::*;
     use crate::parse_functions;
     use crate::random_function::random_function;
-
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
 

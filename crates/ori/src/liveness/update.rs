@@ -244,7 +244,6 @@ mod tests {
     use crate::pressure::RegisterPressure;
     use crate::random_function::random_function;
     use crate::types::DataType;
-
     use oriel_engine::live::LiveRangeCalc;
     use oriel_engine::snapshot::abi::Stage;
     use oriel_engine::snapshot::sample::counting_loop;

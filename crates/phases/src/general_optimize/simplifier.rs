@@ -119,7 +119,6 @@ mod tests {
     use crate::general_optimize::branch_conditions::conditional_branch;
     use crate::general_optimize::values::Values;
     use crate::testing::block;
-
     use oriel_ori::parse_function;
 
     /// Returns the known value of the predicate on which a block branches.

@@ -303,7 +303,6 @@ fn registers_read(function: &Function, instruction: Instruction) -> impl Iterato
 mod tests {
     use super::super::tests::rules;
     use super::*;
-
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::random_function::random_function;
     use oriel_ori::{ControlFlow, parse_function};

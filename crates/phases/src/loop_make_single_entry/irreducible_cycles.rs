@@ -195,7 +195,6 @@ mod tests {
     use super::*;
     use crate::testing::{block, edges, function, numbers, run_phase};
     use oriel_engine::entity::EntityRef;
-
     use oriel_engine::snapshot::abi::Stage;
 
     fn late(targets: &[&[usize]]) -> Function {

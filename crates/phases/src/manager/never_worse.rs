@@ -157,7 +157,6 @@ pub(crate) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool)
 #[cfg(test)]
 mod tests {
     use super::*;
-
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::random_function::random_function;
     use oriel_ori::{RegisterPressure, parse_function};

@@ -97,7 +97,6 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     use crate::registry::PHASES;
 
     fn names(list: &str) -> Vec<(&'static str, Stage)> {

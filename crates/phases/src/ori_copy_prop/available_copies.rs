@@ -409,7 +409,6 @@ fn only_constant(
 mod tests {
     use super::*;
     use crate::testing::add_copies;
-
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;

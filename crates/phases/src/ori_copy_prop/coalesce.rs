@@ -162,35 +162,30 @@ fn problem_with(
     None
 }
 
-/// True if two registers hold different values at the same time. After a copy between the two both hold the same value
-/// (Chaitin's exception for copies). Inline assembly may write a result before it has read its sources, whether it declares that
-/// or not.
+/// True if two registers hold different values at the same time. A copy between them gives both the same value, so both may
+/// be live behind it (Chaitin's exception for copies). Inline assembly may write a result before it has read its sources,
+/// whether it declares that or not.
 fn interfere_but_for_copies(
     function: &Function,
     liveness: &Liveness,
     one: Register,
     other: Register,
 ) -> bool {
-    let definitions = |to: Register, from: Register| {
-        function
-            .definitions(to)
-            .map(move |(definition, _)| (definition, from))
-    };
-    let all = || definitions(one, other).chain(definitions(other, one));
-    let reads = |(instruction, from): &(Instruction, Register)| {
-        let mut sources = function.sources(*instruction).iter();
-        sources.any(|source| source.read_register() == Some(*from))
-    };
-    let copies: SmallVec<[SlotIndex; 8]> = all()
-        .filter(|&(definition, from)| {
-            registers_of_copy(function, definition).is_some_and(|(_, source)| source == from)
-        })
-        .map(|(definition, _)| liveness.index(definition).register_slot(false))
-        .collect();
-    all().any(|it| function.is_inline_assembly(it.0) && reads(&it))
-        || liveness
-            .range(one)
-            .overlaps_except_copies(&liveness.range(other), |at| copies.contains(&at))
+    let mut copies: SmallVec<[SlotIndex; 8]> = SmallVec::new();
+    for (defined, source) in [(one, other), (other, one)] {
+        for (definition, _) in function.definitions(defined) {
+            if function.is_inline_assembly(definition) {
+                let mut sources = function.sources(definition).iter();
+                if sources.any(|read| read.read_register() == Some(source)) {
+                    return true;
+                }
+            } else if registers_of_copy(function, definition) == Some((defined, source)) {
+                copies.push(liveness.index(definition).register_slot(false));
+            }
+        }
+    }
+    let (one, other) = (liveness.range(one), liveness.range(other));
+    one.overlaps_except_copies(&other, |at| copies.contains(&at))
 }
 
 /// Replaces every mention of a register by another. Returns how many there were.
@@ -230,7 +225,6 @@ fn remove_identities(function: &mut Function) -> u64 {
 mod tests {
     use super::*;
     use oriel_engine::entity::EntityRef;
-
     use oriel_ori::{ControlFlow, parse_function};
 
     fn interfere(body: &str) -> bool {

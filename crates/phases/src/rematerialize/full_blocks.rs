@@ -96,7 +96,6 @@ impl FullBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     use oriel_ori::{ControlFlow, parse_function, peaks_of_blocks};
 
     #[test]

@@ -430,7 +430,6 @@ mod tests {
     use crate::mark_and_sweep::marked;
     use crate::registry::{self, PHASES};
     use crate::{PhaseOptions, Statistics};
-
     use oriel_ori::OperationFlags;
     use oriel_ori::random_function::random_function;
     use std::collections::BTreeSet;

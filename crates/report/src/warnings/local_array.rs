@@ -302,7 +302,6 @@ fn is_moved(function: &Function, register: Register) -> bool {
 mod tests {
     use super::*;
     use oriel_engine::entity::EntityRef;
-
     use oriel_ori::{ControlFlow, parse_function};
 
     /// Follows the address of the only object, whose indexes all stay variable.

@@ -138,7 +138,6 @@ mod tests {
     use crate::estimate::nodes::Nodes;
     use crate::estimate::regions::regions;
     use crate::estimate::schedule::Scratch;
-
     use oriel_engine::snapshot::abi::Stage;
     use oriel_ori::{ControlFlow, Divergence, Liveness};
     use proptest::prelude::*;
