@@ -1,11 +1,12 @@
 //! `oriel differential`: checks that phases do not change the memory that kernels leave.
 
+mod kernel_source;
 mod machine_code;
-mod source;
 
 use crate::input::CodeGeneration;
 use crate::progress::Progress;
 use clap::Args;
+use kernel_source::{KernelSource, Work};
 use oriel::phases::PhaseOptions;
 use oriel::phases::registry::{Phase, Registry};
 use oriel_generate::Shape;
@@ -14,7 +15,6 @@ use oriel_laboratory::differential::{
     Case, EditKind, Failure, FailureKind, MutationCounts, MutationTrial, Sequence, TestedModule, WrongProof,
     check, mutation_check, reduce, sequences,
 };
-use source::{Source, Work};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -170,7 +170,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
         let named = |list: &str| Registry::default().named(list);
         arguments.phases.as_deref().map(named).transpose()?
     };
-    let source = Source::new(arguments)?;
+    let source = KernelSource::new(arguments)?;
     let summary = for_each_work(arguments, &source, |work, found, all| {
         if kinds.is_empty() {
             check_work(arguments, work, wanted.as_deref(), found, all)
@@ -189,7 +189,7 @@ pub fn run(arguments: &DifferentialArguments) -> Result<(), String> {
 /// the counts over all of it. Returns the latter. Stops at the first error.
 fn for_each_work(
     arguments: &DifferentialArguments,
-    source: &Source,
+    source: &KernelSource,
     visit: impl Fn(&Work, &mut Summary, &Mutex<Summary>) -> Result<(), String> + Sync,
 ) -> Result<Summary, String> {
     let summary = Mutex::new(Summary::default());

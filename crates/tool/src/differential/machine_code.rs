@@ -6,7 +6,7 @@
 //! unchanged module. A second process is needed because Oriel's options belong to a process.
 
 use super::DifferentialArguments;
-use super::source::Work;
+use super::kernel_source::Work;
 use oriel::ori::Function;
 use oriel::ori::machine::from_machine;
 use oriel::phases::registry::Phase;

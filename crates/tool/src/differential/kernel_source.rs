@@ -1,4 +1,4 @@
-//! The sources of kernels: files, or the generator.
+//! The modules that `oriel differential` checks: files, or what the generator writes.
 
 use super::DifferentialArguments;
 use crate::input::{CodeGeneration, Input};
@@ -49,12 +49,12 @@ impl Drop for Work {
 }
 
 /// Modules, one after the other.
-pub enum Source<'a> {
+pub enum KernelSource<'a> {
     Files(Vec<Vec<PathBuf>>, Option<KernelInput>, &'a DifferentialArguments),
     Generated(usize, PathBuf, &'a DifferentialArguments),
 }
 
-impl<'a> Source<'a> {
+impl<'a> KernelSource<'a> {
     /// The requested files or kernels.
     pub fn new(arguments: &'a DifferentialArguments) -> Result<Self, String> {
         if let Some(kernels) = arguments.generate {
@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Drop for Source<'_> {
+impl Drop for KernelSource<'_> {
     fn drop(&mut self) {
         if let Self::Generated(_, folder, _) = self {
             // Only the leftovers of a failed run prevent the removal.
