@@ -6,15 +6,15 @@ use super::tested_module::TestedModule;
 use oriel_interpreter::Limits;
 
 /// Tests whether something smaller still fails in the same way, within a number of attempts.
-pub(super) struct Judge {
+pub(super) struct FailureTest {
     pub kind: FailureKind,
     pub limits: Limits,
     pub attempts: usize,
 }
 
-impl Judge {
+impl FailureTest {
     /// Returns the failure of a sequence on a tested module, if it is of the expected kind.
-    pub fn ask(&mut self, tested: &TestedModule, sequence: &Sequence) -> Option<Failure> {
+    pub fn failure_of(&mut self, tested: &TestedModule, sequence: &Sequence) -> Option<Failure> {
         self.attempts = self.attempts.checked_sub(1)?;
         if tested
             .functions

@@ -16,7 +16,7 @@
 //! | `tested_module.rs` | functions, inputs, and the results of a run |
 //! | `sequence.rs` | lists of phases: each alone, the pipeline, random ones |
 //! | `check.rs` | compares the function before and after |
-//! | `reduce.rs`, `shrink.rs`, `judge.rs` | fewer phases; smaller functions |
+//! | `reduce.rs`, `shrink.rs`, `failure_test.rs` | fewer phases; smaller functions |
 //! | `case.rs` | failures on disk |
 //! | `wrong_edit.rs`, `edits.rs`, `effect_edits.rs`, `probe.rs`, `mutation_check.rs` | wrong edits, and whether the checks detect them |
 
@@ -24,7 +24,7 @@ mod case;
 mod check;
 mod edits;
 mod effect_edits;
-mod judge;
+mod failure_test;
 mod mutation_check;
 mod probe;
 mod reduce;

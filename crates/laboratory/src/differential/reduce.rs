@@ -1,7 +1,7 @@
 //! Reduces failures: fewer phases, one input, smaller functions.
 
 use super::check::{Failure, transform};
-use super::judge::Judge;
+use super::failure_test::FailureTest;
 use super::sequence::Sequence;
 use super::shrink;
 use super::tested_module::TestedModule;
@@ -24,19 +24,19 @@ pub fn reduce(
     let steps = tested
         .baseline(limits)
         .map_or(limits.steps, |baseline| baseline.most_steps());
-    let mut judge = Judge {
+    let mut test = FailureTest {
         kind: failure.kind,
         limits: Limits { steps, ..limits },
         attempts: ATTEMPTS,
     };
     let (mut tested, mut sequence) = (tested.clone(), sequence.clone());
-    keep_one_input(&mut tested, &sequence, failure, &mut judge);
-    drop_steps(&tested, &mut sequence, &mut judge);
-    run_first_steps(&mut tested, &mut sequence, &mut judge);
-    drop_functions(&mut tested, &sequence, &mut judge);
-    shrink::shrink(&mut tested, &sequence, &mut judge);
-    judge.attempts = 1;
-    let failure = judge.ask(&tested, &sequence);
+    keep_one_input(&mut tested, &sequence, failure, &mut test);
+    drop_steps(&tested, &mut sequence, &mut test);
+    run_first_steps(&mut tested, &mut sequence, &mut test);
+    drop_functions(&mut tested, &sequence, &mut test);
+    shrink::shrink(&mut tested, &sequence, &mut test);
+    test.attempts = 1;
+    let failure = test.failure_of(&tested, &sequence);
     (
         tested,
         sequence,
@@ -44,33 +44,33 @@ pub fn reduce(
     )
 }
 
-fn keep_one_input(tested: &mut TestedModule, sequence: &Sequence, failure: &Failure, judge: &mut Judge) {
+fn keep_one_input(tested: &mut TestedModule, sequence: &Sequence, failure: &Failure, test: &mut FailureTest) {
     // A failure before any run needs no input.
     let inputs = match failure.input {
         Some(input) => vec![tested.inputs[input].clone()],
         None => Vec::new(),
     };
     let inputs = std::mem::replace(&mut tested.inputs, inputs);
-    if judge.ask(tested, sequence).is_none() {
+    if test.failure_of(tested, sequence).is_none() {
         tested.inputs = inputs;
     }
 }
 
 /// Drops each step that the failure does not need.
-fn drop_steps(tested: &TestedModule, sequence: &mut Sequence, judge: &mut Judge) {
+fn drop_steps(tested: &TestedModule, sequence: &mut Sequence, test: &mut FailureTest) {
     let mut number = sequence.0.len();
     while number > 0 {
         number -= 1;
         let mut fewer = sequence.clone();
         fewer.0.remove(number);
-        if judge.ask(tested, &fewer).is_some() {
+        if test.failure_of(tested, &fewer).is_some() {
             *sequence = fewer;
         }
     }
 }
 
 /// Runs the steps before the failing one on the functions, so that one step remains.
-fn run_first_steps(tested: &mut TestedModule, sequence: &mut Sequence, judge: &mut Judge) {
+fn run_first_steps(tested: &mut TestedModule, sequence: &mut Sequence, test: &mut FailureTest) {
     while sequence.0.len() > 1 {
         let first = Sequence(vec![sequence.0[0].clone()]);
         let rest = Sequence(sequence.0[1..].to_vec());
@@ -81,7 +81,7 @@ fn run_first_steps(tested: &mut TestedModule, sequence: &mut Sequence, judge: &m
             functions,
             ..tested.clone()
         };
-        if judge.ask(&later, &rest).is_none() {
+        if test.failure_of(&later, &rest).is_none() {
             return;
         }
         (*tested, *sequence) = (later, rest);
@@ -89,13 +89,13 @@ fn run_first_steps(tested: &mut TestedModule, sequence: &mut Sequence, judge: &m
 }
 
 /// Drops each function that the failure does not need.
-fn drop_functions(tested: &mut TestedModule, sequence: &Sequence, judge: &mut Judge) {
+fn drop_functions(tested: &mut TestedModule, sequence: &Sequence, test: &mut FailureTest) {
     let mut number = tested.functions.len();
     while number > 0 && tested.functions.len() > 1 {
         number -= 1;
         let mut fewer = tested.clone();
         fewer.functions.remove(number);
-        if judge.ask(&fewer, sequence).is_some() {
+        if test.failure_of(&fewer, sequence).is_some() {
             *tested = fewer;
         }
     }

@@ -4,20 +4,20 @@
 //! results are unused, directly; otherwise the results become constants. The verifier and a run
 //! check each attempt, so an edit need not be sound.
 
-use super::judge::Judge;
+use super::failure_test::FailureTest;
 use super::sequence::Sequence;
 use super::tested_module::TestedModule;
 use oriel_engine::entity::Block;
 use oriel_ori::{DataType, Function, Instruction, InstructionBuilder, Operation, Position};
 
 /// Shrinks the functions of a tested module as long as that succeeds.
-pub(super) fn shrink(tested: &mut TestedModule, sequence: &Sequence, judge: &mut Judge) {
+pub(super) fn shrink(tested: &mut TestedModule, sequence: &Sequence, test: &mut FailureTest) {
     loop {
         let size = size_of(tested);
         for number in 0..tested.functions.len() {
-            drop_ways(tested, number, sequence, judge);
-            drop_instructions(tested, number, sequence, judge);
-            attempt(tested, number, sequence, judge, |function| {
+            drop_ways(tested, number, sequence, test);
+            drop_instructions(tested, number, sequence, test);
+            attempt(tested, number, sequence, test, |function| {
                 function.merge_all_blocks() > 0
             });
         }
@@ -47,11 +47,11 @@ fn attempt(
     tested: &mut TestedModule,
     number: usize,
     sequence: &Sequence,
-    judge: &mut Judge,
+    test: &mut FailureTest,
     change: impl FnOnce(&mut Function) -> bool,
 ) -> bool {
     let before = tested.functions[number].clone();
-    if change(&mut tested.functions[number]) && judge.ask(tested, sequence).is_some() {
+    if change(&mut tested.functions[number]) && test.failure_of(tested, sequence).is_some() {
         return true;
     }
     tested.functions[number] = before;
@@ -59,7 +59,7 @@ fn attempt(
 }
 
 /// Makes each conditional branch unconditional.
-fn drop_ways(tested: &mut TestedModule, number: usize, sequence: &Sequence, judge: &mut Judge) {
+fn drop_ways(tested: &mut TestedModule, number: usize, sequence: &Sequence, test: &mut FailureTest) {
     let blocks: Vec<Block> = tested.functions[number].blocks().to_vec();
     for block in blocks {
         if !tested.functions[number].is_placed(block) {
@@ -77,7 +77,7 @@ fn drop_ways(tested: &mut TestedModule, number: usize, sequence: &Sequence, judg
                 }
                 is_branch
             };
-            if attempt(tested, number, sequence, judge, goes_there_only) {
+            if attempt(tested, number, sequence, test, goes_there_only) {
                 break;
             }
         }
@@ -85,14 +85,14 @@ fn drop_ways(tested: &mut TestedModule, number: usize, sequence: &Sequence, judg
 }
 
 /// Removes or neutralises instructions, starting with many at a time.
-fn drop_instructions(tested: &mut TestedModule, number: usize, sequence: &Sequence, judge: &mut Judge) {
+fn drop_instructions(tested: &mut TestedModule, number: usize, sequence: &Sequence, test: &mut FailureTest) {
     let mut size = candidates(&tested.functions[number]).len();
     while size > 0 {
         // From the end, so that operands of removed instructions become unused.
         let mut end = candidates(&tested.functions[number]).len();
         while end > 0 {
             let start = end.saturating_sub(size);
-            attempt(tested, number, sequence, judge, |function| {
+            attempt(tested, number, sequence, test, |function| {
                 let all = candidates(function);
                 for &instruction in all[start.min(all.len())..end.min(all.len())].iter().rev() {
                     drop_instruction(function, instruction);
