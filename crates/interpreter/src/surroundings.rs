@@ -1,10 +1,11 @@
 //! The environment of a warp: memory of its block, parameters, and special registers.
 
 use super::memory::Memory;
+use oriel_arithmetic::lanes::LANES;
 use oriel_ori::SpecialRegister;
 
-/// Lanes of a warp.
-pub(super) const WARP_SIZE: u32 = 32;
+/// [`LANES`] as the special register `WARP_SZ` has it.
+pub(super) const WARP_SIZE: u32 = LANES as u32;
 
 /// The launched kernel and its threads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::ptr;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use oriel_arithmetic::lanes::LANES;
 
 use super::HostStatistics;
 use super::collective::{self, BarrierRequest, Results, WarpRequest};
@@ -31,7 +32,6 @@ pub(super) type Entry = unsafe extern "C" fn(*const *const u8);
 
 /// The size of a thread's stack. Kernels with larger local arrays hit the guard page next to it.
 const STACK_BYTES: usize = 256 << 10;
-const WARP_SIZE: usize = 32;
 
 /// Why a thread yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Context {
 
     /// Returns the value of a special register.
     fn register(&self, register: Register) -> u32 {
-        let lane = self.position % WARP_SIZE as u32;
+        let lane = self.position % LANES as u32;
         let threads: u32 = self.block.iter().product();
         match register {
             Register::Constant(value) => value,
@@ -146,8 +146,8 @@ impl Context {
             Register::Block(axis) => self.block_index[axis],
             Register::GridSize(axis) => self.grid[axis],
             Register::Lane => lane,
-            Register::Warp => self.position / WARP_SIZE as u32,
-            Register::WarpCount => threads.div_ceil(WARP_SIZE as u32),
+            Register::Warp => self.position / LANES as u32,
+            Register::WarpCount => threads.div_ceil(LANES as u32),
             Register::LaneMask(which) => {
                 let equal = 1u32 << lane;
                 let below = equal - 1;
@@ -394,8 +394,8 @@ impl Block<'_> {
             Request::Warp(request) => Some(request),
             _ => None,
         });
-        for warp in waiting.chunk_by(|(left, _), (right, _)| left / WARP_SIZE == right / WARP_SIZE) {
-            let start = warp[0].0 / WARP_SIZE * WARP_SIZE;
+        for warp in waiting.chunk_by(|(left, _), (right, _)| left / LANES == right / LANES) {
+            let start = warp[0].0 / LANES * LANES;
             let live = self.live_lanes(start);
             let mut pending: Vec<(usize, WarpRequest)> = warp.to_vec();
             while let Some(&(_, first)) = pending.first() {
@@ -425,10 +425,10 @@ impl Block<'_> {
     /// so that as many lanes as possible are together. Returns whether there were any.
     fn release_active_masks(&mut self) -> bool {
         let waiting = self.waiting(|request| (request == Request::ActiveMask).then_some(()));
-        for warp in waiting.chunk_by(|(left, ()), (right, ())| left / WARP_SIZE == right / WARP_SIZE) {
+        for warp in waiting.chunk_by(|(left, ()), (right, ())| left / LANES == right / LANES) {
             let mask = warp
                 .iter()
-                .fold(0u64, |mask, (position, ())| mask | 1 << (position % WARP_SIZE));
+                .fold(0u64, |mask, (position, ())| mask | 1 << (position % LANES));
             for (position, ()) in warp {
                 self.release(*position, [mask, 0]);
             }
@@ -447,7 +447,7 @@ impl Block<'_> {
 
     /// Returns the mask of lanes that have not ended, of the warp that starts at a position.
     fn live_lanes(&self, start: usize) -> u32 {
-        let end = (start + WARP_SIZE).min(self.threads.len());
+        let end = (start + LANES).min(self.threads.len());
         (start..end).fold(0, |mask, position| {
             mask | self.live(position..position + 1) << (position - start)
         })
