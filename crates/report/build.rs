@@ -2,6 +2,8 @@
 
 #[path = "src/estimate/model_text.rs"]
 mod model_text;
+#[path = "src/estimate/tree_node.rs"]
+mod tree_node;
 
 use model_text::{Errors, Forest, ModelText};
 use std::fmt::Write;
@@ -17,12 +19,10 @@ fn main() {
 /// estimate.
 fn write_estimate_model() {
     let folder = Path::new("src/estimate");
-    println!(
-        "cargo::rerun-if-changed={}",
-        folder.join("model_text.rs").display()
-    );
+    for file in ["model_text.rs", "tree_node.rs", "model.txt"] {
+        println!("cargo::rerun-if-changed={}", folder.join(file).display());
+    }
     let path = folder.join("model.txt");
-    println!("cargo::rerun-if-changed={}", path.display());
     let text = std::fs::read_to_string(&path).expect("the model is part of the package");
     let Some(model) = ModelText::parse(&text) else {
         panic!("{} is no model", path.display());

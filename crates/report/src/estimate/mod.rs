@@ -25,6 +25,7 @@
 //! | `call_graph.rs` | what callees add to their callers |
 //! | `causes.rs` | what an estimate is made of, in words |
 //! | `model.rs` | trees from features to registers |
+//! | `tree_node.rs` | their nodes |
 //! | `model_text.rs` | how they are written in `model.txt` |
 //! | `usual_counts.rs` | the estimate: a usual count near the registers needed |
 //!
@@ -53,6 +54,7 @@ mod rounds;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod tree_node;
 mod usual_counts;
 
 pub use call_graph::CallGraph;

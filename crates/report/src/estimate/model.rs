@@ -13,6 +13,7 @@
 //! generates tables.
 
 use super::causes::{Cause, Reason, Reasons, largest_reasons};
+use super::tree_node::TreeNode;
 use super::usual_counts::{Step, UsualCounts, even};
 use super::{Features, RegisterEstimate};
 use std::ops::Range;
@@ -32,19 +33,6 @@ const DEBUG_OFFSET: f32 = 6.0;
 /// For a debugger: registers for each value that lives over a call, and those besides.
 const DEBUG_CALL_FACTOR: f32 = 2.0;
 const DEBUG_CALL_OFFSET: f32 = 12.0;
-
-/// A node of a tree: a test of an input, or a leaf.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct TreeNode {
-    /// The input that it tests.
-    input: u8,
-    /// The next node, counted from the tree's first: of inputs above the bound, and of others. A
-    /// leaf is followed by itself.
-    next: [u8; 2],
-    bound: f32,
-    /// This tree's term of the sum, if it is a leaf; else the mean of both sides.
-    value: f32,
-}
 
 /// A sum of trees.
 #[derive(Clone, Debug)]
@@ -468,57 +456,32 @@ mod tests {
     fn a_tree_asks_for_inputs_and_tells_by_how_much_they_moved_it() {
         let text = format!("{HEAD}tree 0<80 0.5 1<1.5 0.25 1\n");
         let text = ModelText::parse(&text).expect("a tree");
-        let node = |node: &model_text::TreeNode| {
-            let model_text::TreeNode {
-                input,
-                next,
-                bound,
-                value,
-            } = *node;
-            TreeNode {
-                input,
-                next,
-                bound,
-                value,
+        let numbers =
+            |names: &[&str]| -> Vec<usize> { names.iter().map(|name| Features::number(name)).collect() };
+        fn errors(text: &model_text::Errors) -> Errors<'_> {
+            Errors {
+                interval: text.interval,
+                ascending: &text.ascending,
             }
-        };
-        let nodes: Vec<TreeNode> = text.registers.nodes.iter().map(node).collect();
-        let errors = |errors: &'_ model_text::Errors| (errors.interval, errors.ascending.clone());
-        let ((interval, ascending), (debug_interval, debug_ascending)) =
-            (errors(&text.errors), errors(&text.debug_errors));
+        }
+        fn forest(text: &model_text::Forest) -> Forest<'_> {
+            Forest {
+                start: text.start,
+                nodes: &text.nodes,
+                trees: &text.trees,
+            }
+        }
         let model = Model {
-            inputs: &text
-                .inputs
-                .iter()
-                .map(|name| Features::number(name))
-                .collect::<Vec<_>>(),
-            shares: &text
-                .shares
-                .iter()
-                .map(|name| Features::number(name))
-                .collect::<Vec<_>>(),
+            inputs: &numbers(&text.inputs),
+            shares: &numbers(&text.shares),
             most: &text.most,
-            errors: Errors {
-                interval,
-                ascending: &ascending,
-            },
-            debug_errors: Errors {
-                interval: debug_interval,
-                ascending: &debug_ascending,
-            },
+            errors: errors(&text.errors),
+            debug_errors: errors(&text.debug_errors),
             usual: UsualCounts {
                 weights: text.usual.each_ref().map(Vec::as_slice),
             },
-            registers: Forest {
-                start: text.registers.start,
-                nodes: &nodes,
-                trees: &text.registers.trees,
-            },
-            spread: Forest {
-                start: text.spread.start,
-                nodes: &[],
-                trees: &text.spread.trees,
-            },
+            registers: forest(&text.registers),
+            spread: forest(&text.spread),
             steps: &[],
         };
         let sum = |inputs: [f32; 2]| {

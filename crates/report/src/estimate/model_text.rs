@@ -18,18 +18,10 @@
 //! registers: an inner node `input<bound` is followed by the subtree for values up to the bound and
 //! then by the one for other values; any other word is a leaf.
 //!
-//! The build script and the tests include this file; it depends on nothing.
+//! The build script and the tests include this file; it depends on `tree_node.rs` only.
 
+use super::tree_node::TreeNode;
 use std::str::SplitWhitespace;
-
-/// A node of a tree, as in `model.rs`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TreeNode {
-    pub input: u8,
-    pub next: [u8; 2],
-    pub bound: f32,
-    pub value: f32,
-}
 
 /// A sum of trees.
 #[derive(Clone, Debug, Default)]
