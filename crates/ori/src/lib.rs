@@ -88,7 +88,7 @@ pub use inline_assembly::{AssemblyGroup, AssemblyGroupKind};
 pub use lexer::{ParseError, TextPosition};
 
 pub use constraints::{Expected, Role};
-pub use liveness::{BoundaryUse, Liveness, each_boundary_use};
+pub use liveness::{Liveness, each_boundary_use};
 pub use memory_versions::{MemoryVersion, MemoryVersions};
 pub use modifiers::{
     AddressSpace, Comparison, ModifierFlags, Modifiers, Ordering, Rounding, Scope, SpecialRegister, Variant,

@@ -393,36 +393,19 @@ fn list(
     listed
 }
 
-/// A use of a register before any definition in its block.
-#[derive(Clone, Copy, Debug)]
-pub enum BoundaryUse {
-    /// At the start of the block.
-    In(Block),
-    /// At the end of the block, by a PHI of a successor.
-    OutOf(Block),
-}
-
 /// Calls `found` for the registers that a block uses before it defines them, and for the sources of
-/// PHIs.
-pub fn each_boundary_use(function: &Function, mut found: impl FnMut(Register, BoundaryUse)) {
+/// PHIs: with repetitions, for those that live across the boundary of a block.
+pub fn each_boundary_use(function: &Function, mut found: impl FnMut(Register)) {
     // By register: the block that last defined it.
     let mut defined_in: Vec<PackedOption<Block>> = vec![PackedOption::default(); function.register_limit()];
     for &block in function.blocks() {
         for instruction in function.instructions(block) {
             let is_phi = function.operation(instruction) == Operation::Phi;
-            let sources = function.sources(instruction);
-            for (number, source) in sources.iter().enumerate() {
-                let Some(register) = source.read_register() else {
-                    continue;
-                };
-                if is_phi {
-                    let from = sources.get(number + 1).as_block();
-                    found(
-                        register,
-                        BoundaryUse::OutOf(from.expect("the source of a PHI has a block")),
-                    );
-                } else if defined_in[register.index()].expand() != Some(block) {
-                    found(register, BoundaryUse::In(block));
+            for source in function.sources(instruction) {
+                if let Some(register) = source.read_register()
+                    && (is_phi || defined_in[register.index()].expand() != Some(block))
+                {
+                    found(register);
                 }
             }
             for register in function.result_registers(instruction) {
@@ -447,14 +430,33 @@ mod tests {
         let liveness = Liveness::compute(function, &flow);
         let mut live_in: Vec<BTreeSet<Register>> = vec![BTreeSet::new(); function.block_limit()];
         let mut live_out = live_in.clone();
-        let mut uses: Vec<(Register, BoundaryUse)> = Vec::new();
-        each_boundary_use(function, |register, at| uses.push((register, at)));
-        for &(register, at) in &uses {
-            match at {
-                BoundaryUse::In(block) => live_in[block.index()].insert(register),
-                BoundaryUse::OutOf(block) => live_out[block.index()].insert(register),
-            };
+        let mut used_at_boundaries = BTreeSet::new();
+        each_boundary_use(function, |register| {
+            used_at_boundaries.insert(register);
+        });
+        let mut defined = BTreeSet::new();
+        for &block in function.blocks() {
+            defined.clear();
+            for instruction in function.instructions(block) {
+                let sources = function.sources(instruction);
+                for (number, source) in sources.iter().enumerate() {
+                    let Some(register) = source.read_register() else {
+                        continue;
+                    };
+                    if function.operation(instruction) == Operation::Phi {
+                        let from = sources.get(number + 1).as_block().expect("it has a block");
+                        live_out[from.index()].insert(register);
+                    } else if !defined.contains(&register) {
+                        live_in[block.index()].insert(register);
+                    }
+                }
+                defined.extend(function.result_registers(instruction));
+            }
         }
+        assert_eq!(
+            BTreeSet::from_iter(live_in.iter().chain(&live_out).flatten().copied()),
+            used_at_boundaries
+        );
         let mut changed = true;
         while changed {
             changed = false;

@@ -137,7 +137,7 @@ pub(crate) fn is_data(function: &Function, register: Register) -> bool {
 pub(crate) fn most_live(function: &Function, is_data: impl Fn(Register) -> bool) -> u32 {
     let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
     let mut across = 0;
-    each_boundary_use(function, |register, _| {
+    each_boundary_use(function, |register| {
         if is_data(register) && lives_across.insert(register) {
             across += units_of(function, register);
         }

@@ -124,7 +124,7 @@ impl AvailableCopies {
             reaches_in: EntityBitMatrix::default(),
         };
         let mut lives_across: EntitySet<Register> = EntitySet::with_capacity(function.register_limit());
-        each_boundary_use(function, |register, _| {
+        each_boundary_use(function, |register| {
             lives_across.insert(register);
         });
         copies.collect(function, flow, wanted, |register| lives_across.contains(register));

@@ -38,7 +38,7 @@ impl BoundaryRegisters {
     pub(crate) fn find(function: &Function) -> Self {
         let mut registers: PrimaryMap<Member, Register> = PrimaryMap::new();
         let mut members = vec![PackedOption::default(); function.register_limit()];
-        each_boundary_use(function, |register, _| {
+        each_boundary_use(function, |register| {
             let member = &mut members[register.index()];
             if member.is_none() {
                 *member = registers.push(register).into();
