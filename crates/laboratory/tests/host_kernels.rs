@@ -16,6 +16,7 @@ use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, Targe
 use oriel_generate::{Options, Shape};
 use oriel_interpreter::launch::{LaunchDescription, Role};
 use oriel_laboratory::host::{HostError, HostMemory, HostModule};
+use oriel_random::setting;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -265,15 +266,11 @@ fn run_generated(ir: &[u8], launches: &LaunchDescription) -> Vec<Vec<u8>> {
     memory.into_contents()
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
-}
-
 #[test]
 fn generated_kernels_give_the_same_after_optimisation() {
     const FUNCTIONS: usize = 5;
-    let first = number("ORIEL_TEST_SEED", 0);
-    let count = number("ORIEL_TEST_KERNELS", 165);
+    let first = setting("ORIEL_TEST_SEED", 0);
+    let count = setting("ORIEL_TEST_KERNELS", 165);
     for seed in (first..first + count).step_by(FUNCTIONS) {
         for all_operations in [true, false] {
             let options = Options {

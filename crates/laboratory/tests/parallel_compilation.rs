@@ -9,12 +9,13 @@ use oriel::options::Options;
 use oriel_generate::{self, Options as Generated, Shape};
 // Adds its checks to the plug-in's options.
 use oriel_laboratory as _;
+use oriel_random::setting;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 /// The number of modules, unless `ORIEL_PARALLEL_MODULES` sets it.
-const MODULES: usize = 200;
+const MODULES: u64 = 200;
 const THREADS: usize = 8;
 
 /// The results of a module: PTX, and the report without varying parts.
@@ -84,9 +85,7 @@ fn without_times(line: &str) -> String {
 
 #[test]
 fn threads_compile_as_one_does() {
-    let modules = std::env::var("ORIEL_PARALLEL_MODULES").map_or(MODULES, |number| {
-        number.parse().expect("ORIEL_PARALLEL_MODULES is a number")
-    });
+    let modules = setting("ORIEL_PARALLEL_MODULES", MODULES) as usize;
     let texts: Vec<Vec<u8>> = (0..modules).map(text_of).collect();
     // The threads run first, so that several of them do one-time initialisation at the same time.
     let next = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! The random numbers behind every choice.
+//! The random numbers behind every choice, and the settings of tests that use them.
 //!
 //! The stream is PCG64 (XSL-RR 128/64) of `rand_pcg`: a generator with a published definition and
 //! reference vectors, which that crate tests against and keeps under the value-stability rule of
@@ -115,6 +115,18 @@ impl Random {
         }
         unreachable!("the rest is below the sum of the weights")
     }
+}
+
+/// Returns a number of tests with random input, such as how many of them run: what the environment
+/// variable says, or else the default.
+///
+/// # Panics
+/// The variable is no number.
+pub fn setting(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is a number, not {text:?}"))
+    })
 }
 
 #[cfg(test)]

@@ -6,18 +6,12 @@
 #![cfg(feature = "llvm")]
 
 use oriel_generate::{Options, Shape};
+use oriel_random::setting;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
 const KERNELS_A_MODULE: usize = 20;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
-}
 
 /// Generates a module and runs its kernels in the interpreter, compiled with these options of Oriel, and
 /// on the host.

@@ -6,6 +6,7 @@
 //! `ORIEL_TEST_SEED` the first seed. Each gets 200 random updates.
 
 use oriel_generate::{Form, Options, Shape};
+use oriel_random::setting;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,13 +32,6 @@ fn llvm_tools() -> PathBuf {
 /// The laboratory's plug-in of this build, which lies beside the command line tool.
 fn plugin() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_oriel")).with_file_name("liboriel_laboratory.so")
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
 }
 
 /// Generates a module and runs `pass` on all its functions.

@@ -3,7 +3,7 @@
 use super::{ControlFlowGraph, Graph};
 use crate::entity::{Block, EntityRef};
 use oriel_generate::Shape;
-use oriel_random::{Random, Stream};
+use oriel_random::{Random, Stream, setting};
 
 /// Nodes by number, as bits.
 pub type Set = u128;
@@ -20,19 +20,13 @@ pub fn members(set: Set) -> impl Iterator<Item = Block> {
         .map(Block::new)
 }
 
-/// The number of random graphs of a test: `ORIEL_TEST_GRAPHS`, or a number that is quick.
+/// Returns the set of some nodes.
 pub fn set(nodes: impl IntoIterator<Item = Block>) -> Set {
     nodes.into_iter().fold(0, |set, node| set | bit(node))
 }
 
-/// Runs a test on random graphs and, when it fails, prints the graph's number.
-pub fn graph_count() -> u64 {
-    std::env::var("ORIEL_TEST_GRAPHS").map_or(3000, |count| {
-        count.parse().expect("ORIEL_TEST_GRAPHS is a number of graphs")
-    })
-}
-
-/// Runs a test on random graphs; when it fails, prints which one it was.
+/// Runs a test on 3000 random graphs, or on as many as `ORIEL_TEST_GRAPHS` says. When it fails, prints
+/// which one it was.
 pub fn on_random_graphs(mut test: impl FnMut(&ControlFlowGraph<Block>, &mut Random)) {
     struct Reporter<'a>(u64, &'a ControlFlowGraph<Block>);
     impl Drop for Reporter<'_> {
@@ -42,7 +36,7 @@ pub fn on_random_graphs(mut test: impl FnMut(&ControlFlowGraph<Block>, &mut Rand
             }
         }
     }
-    for seed in 0..graph_count() {
+    for seed in 0..setting("ORIEL_TEST_GRAPHS", 3000) {
         let mut random = Random::new(seed, Stream::TestGraph);
         let graph = random_graph(&mut random);
         let _reporter = Reporter(seed, &graph);

@@ -52,14 +52,13 @@ mod tests {
     use super::*;
     use crate::live::testing::{Kernel, Random, random_function};
     use crate::snapshot::damaged;
+    use oriel_random::setting;
     use std::time::{Duration, Instant};
 
     /// Damages snapshots for a second, or for `ORIEL_FUZZ_SECONDS`.
     #[test]
     fn damaged_snapshots_are_refused_or_have_intervals() {
-        let seconds = std::env::var("ORIEL_FUZZ_SECONDS").ok();
-        let seconds = seconds.and_then(|seconds| seconds.parse().ok()).unwrap_or(1);
-        let end = Instant::now() + Duration::from_secs(seconds);
+        let end = Instant::now() + Duration::from_secs(setting("ORIEL_FUZZ_SECONDS", 1));
         let mut random = Random(11);
         let mut usable = 0_u64;
         while Instant::now() < end {

@@ -8,7 +8,7 @@
 use crate::testing::run_named;
 use oriel_interpreter::{Limits, Module, Program, run_blind};
 use oriel_ori::{Function, parse_function};
-use oriel_random::{Random, Stream};
+use oriel_random::{Random, Stream, setting};
 use std::fmt::Write;
 
 const MODULE: &str = ".version 8.6\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
@@ -332,7 +332,7 @@ const OTHERS: [&str; 5] = [
 #[test]
 fn kernels_write_the_same_after_each_bundle_and_after_random_phases() {
     let mut changed = [0; BUNDLES.len()];
-    let kernels = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    let kernels = setting("ORIEL_ORACLE_KERNELS", 60);
     for seed in 0..kernels {
         let text = Generator::kernel(seed);
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -5,6 +5,7 @@ mod programs;
 
 use crate::testing::{kernel, options_with, run_phase_with};
 use crate::{PhaseOptions, general_optimize_mid};
+use oriel_random::setting;
 use programs::{Program, promoted_with_same_memory};
 
 /// Returns the body of a kernel after the phase.
@@ -274,7 +275,7 @@ bix1:
 
 #[test]
 fn random_programs_leave_the_same_memory() {
-    let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    let programs = setting("ORIEL_ORACLE_KERNELS", 60);
     // Only costs may keep an object in memory.
     let whatever_it_costs = PhaseOptions {
         register_budget: 255,
@@ -313,7 +314,7 @@ fn random_programs_leave_the_same_memory() {
 
 #[test]
 fn random_programs_with_an_array_leave_the_same_memory() {
-    let programs = std::env::var("ORIEL_ORACLE_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+    let programs = setting("ORIEL_ORACLE_KERNELS", 60);
     let options = PhaseOptions {
         register_budget: 255,
         ..options_with(&["ConvertMemoryToRegIndexedSizeLimit=16"])
