@@ -47,7 +47,7 @@
 //! Nodes that the entry does not reach are not visited.
 
 use crate::entity::EntityRef;
-use crate::graph::{Graph, NodeSet, Position, ReversePostorder};
+use crate::graph::{Graph, NodeSet, OrderPosition, ReversePostorder};
 use thiserror::Error;
 
 /// The direction in which facts flow.
@@ -86,11 +86,11 @@ pub fn fixed_point<G: Graph>(
     mut visit: impl FnMut(G::Node) -> bool,
 ) -> Result<SolverWork, NotConverged> {
     let last = order.len().saturating_sub(1);
-    let rank = |position: Position| match direction {
+    let rank = |position: OrderPosition| match direction {
         Direction::Forward => position,
-        Direction::Backward => Position::new(last - position.index()),
+        Direction::Backward => OrderPosition::new(last - position.index()),
     };
-    let mut waiting: NodeSet<Position> = NodeSet::default();
+    let mut waiting: NodeSet<OrderPosition> = NodeSet::default();
     waiting.reset_to_all(order.len());
     let mut work = SolverWork::default();
     while let Some(first) = waiting.next(0) {

@@ -5,7 +5,7 @@ mod instruction_builder;
 
 pub use instruction_builder::InstructionBuilder;
 
-use super::function::{Function, Instruction, InstructionData, InstructionFlags, Slot, SlotData};
+use super::function::{Function, Instruction, InstructionData, InstructionFlags, OperandSlot, SlotData};
 use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::operation::{Operation, OperationFlags};
@@ -292,7 +292,7 @@ impl Function {
         let data = &mut self.instructions[instruction];
         debug_assert!(data.block.is_some(), "{instruction} was removed");
         data.flags |= InstructionFlags::EDITED;
-        let slot = Slot::new(data.first_operand as usize + number);
+        let slot = OperandSlot::new(data.first_operand as usize + number);
         // An edge leads elsewhere, or a PHI reads its value elsewhere.
         if operand.as_block() != self.slots[slot].operand.as_block() {
             self.edits.note_flow();
@@ -319,7 +319,7 @@ impl Function {
             // The pool only grows; the old operands are left behind.
             let moved = self.slots.len();
             for result in first..first + results {
-                let copy = self.slots[Slot::new(result)];
+                let copy = self.slots[OperandSlot::new(result)];
                 self.slots.push(copy);
             }
             for &source in sources {
@@ -328,7 +328,7 @@ impl Function {
             moved
         };
         for (number, &source) in sources.iter().enumerate() {
-            self.slots[Slot::new(first + results + number)].operand = source;
+            self.slots[OperandSlot::new(first + results + number)].operand = source;
         }
         let data = &mut self.instructions[instruction];
         (data.first_operand, data.operand_count) = (first as u32, wanted as u32);
@@ -369,7 +369,7 @@ impl Function {
         let data = &self.instructions[instruction];
         let first = data.first_operand as usize;
         for slot in first..first + data.operand_count as usize {
-            self.attach(Slot::new(slot));
+            self.attach(OperandSlot::new(slot));
         }
     }
 
@@ -377,12 +377,12 @@ impl Function {
         let data = &self.instructions[instruction];
         let first = data.first_operand as usize;
         for slot in first..first + data.operand_count as usize {
-            self.detach(Slot::new(slot));
+            self.detach(OperandSlot::new(slot));
         }
     }
 
     /// Returns the first operand in the list of a register's results or sources.
-    fn list_head(&mut self, register: Register, is_result: bool) -> &mut PackedOption<Slot> {
+    fn list_head(&mut self, register: Register, is_result: bool) -> &mut PackedOption<OperandSlot> {
         let data = &mut self.registers[register];
         if is_result {
             &mut data.definitions
@@ -392,17 +392,17 @@ impl Function {
     }
 
     /// True if a slot is that of a result of its instruction.
-    fn is_result(&self, slot: Slot) -> bool {
+    fn is_result(&self, slot: OperandSlot) -> bool {
         let data = &self.instructions[self.slots[slot].instruction];
         slot.index() - (data.first_operand as usize) < usize::from(data.result_count)
     }
 
-    fn attach(&mut self, slot: Slot) {
+    fn attach(&mut self, slot: OperandSlot) {
         self.attach_operand(slot, self.slots[slot].operand, self.is_result(slot));
     }
 
     /// Puts a slot with this operand at the head of its register's list, if it is a register.
-    fn attach_operand(&mut self, slot: Slot, operand: Operand, is_result: bool) {
+    fn attach_operand(&mut self, slot: OperandSlot, operand: Operand, is_result: bool) {
         let Some(register) = operand.as_register() else {
             return;
         };
@@ -412,7 +412,12 @@ impl Function {
     }
 
     /// Makes a slot the first in the list of a register's results or sources, and returns the next one.
-    fn enter_list(&mut self, slot: Slot, register: Register, is_result: bool) -> PackedOption<Slot> {
+    fn enter_list(
+        &mut self,
+        slot: OperandSlot,
+        register: Register,
+        is_result: bool,
+    ) -> PackedOption<OperandSlot> {
         self.edits.note_operand(register);
         let next = std::mem::replace(self.list_head(register, is_result), slot.into());
         if let Some(next) = next.expand() {
@@ -421,7 +426,7 @@ impl Function {
         next
     }
 
-    fn detach(&mut self, slot: Slot) {
+    fn detach(&mut self, slot: OperandSlot) {
         let Some(register) = self.slots[slot].operand.as_register() else {
             return;
         };

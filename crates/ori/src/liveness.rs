@@ -17,7 +17,9 @@ mod update;
 use super::control_flow::ControlFlow;
 use super::function::{EditLogPosition, Function, Instruction, RegisterFile};
 use super::operation::Operation;
-use oriel_engine::entity::{Block, EntityRef, Instruction as Position, PackedOption, PrimaryMap, Register};
+use oriel_engine::entity::{
+    Block, EntityRef, Instruction as ListedInstruction, PackedOption, PrimaryMap, Register,
+};
 use oriel_engine::graph::rows::Rows;
 use oriel_engine::live::{
     Function as _, ListedFunction, LiveIntervals, LiveRange, LiveRangeCalc, LiveSegment, OwnedLiveRange,
@@ -32,7 +34,7 @@ use std::ops::Range;
 pub struct Liveness {
     intervals: LiveIntervals,
     /// Position of each instruction in the engine's order; empty if the intervals are a snapshot's.
-    positions: Vec<PackedOption<Position>>,
+    positions: Vec<PackedOption<ListedInstruction>>,
     /// The number of instructions that the function was imported with, if they are.
     input_instructions: usize,
     /// Position of each block in the engine's order.
@@ -84,7 +86,7 @@ impl Liveness {
     fn new(
         function: &Function,
         intervals: LiveIntervals,
-        positions: Vec<PackedOption<Position>>,
+        positions: Vec<PackedOption<ListedInstruction>>,
         layout_blocks: Vec<PackedOption<Block>>,
     ) -> Self {
         let mut files = PrimaryMap::new();
@@ -285,7 +287,7 @@ fn extend_to_unreached_reads(
     function: &Function,
     listed: &ListedFunction,
     layout_blocks: &[PackedOption<Block>],
-    positions: &[PackedOption<Position>],
+    positions: &[PackedOption<ListedInstruction>],
     intervals: &mut LiveIntervals,
     register: Register,
 ) {
@@ -341,7 +343,7 @@ fn list(
     function: &Function,
     flow: &ControlFlow,
     layout_blocks: &[PackedOption<Block>],
-    positions: &mut [PackedOption<Position>],
+    positions: &mut [PackedOption<ListedInstruction>],
 ) -> ListedFunction {
     let layout_block = |block: Block| {
         layout_blocks[block.index()]

@@ -263,21 +263,21 @@ mod tests {
 
     #[test]
     fn the_progress_of_the_pipeline_is_that_of_the_last_marker() {
-        use crate::progress::Progress;
+        use crate::progress::PipelineProgress;
         let mut function = parse_function("kernel \"k\" sm_80 late {\nbix0:\n    RET\n}\n").unwrap();
         let options = PhaseOptions::default();
         let mut manager = Manager::new(&options, false);
         for (name, progress) in [
-            ("AdvancedPhaseBackPropVReg", Progress::START),
-            ("OriBackCopyPropagate", Progress::BACK_COPY_PROPAGATED),
-            ("SetAfterLegalization", Progress::LEGALIZED),
-            ("OriBackCopyPropagate", Progress::LEGALIZED),
+            ("AdvancedPhaseBackPropVReg", PipelineProgress::START),
+            ("OriBackCopyPropagate", PipelineProgress::BACK_COPY_PROPAGATED),
+            ("SetAfterLegalization", PipelineProgress::LEGALIZED),
+            ("OriBackCopyPropagate", PipelineProgress::LEGALIZED),
         ] {
             let phase = named(name).next().expect("a phase");
             assert_eq!(manager.run(phase, &mut function), PhaseResult::Unchanged);
             assert_eq!(manager.progress, progress);
         }
-        assert!(Progress::BACK_COPY_PROPAGATED < Progress::LEGALIZED);
+        assert!(PipelineProgress::BACK_COPY_PROPAGATED < PipelineProgress::LEGALIZED);
     }
 
     proptest! {

@@ -38,7 +38,7 @@ use oriel_engine::entity::Register;
 use oriel_engine::live::LiveIntervals;
 use oriel_ori::analysis::PressureMap;
 use oriel_ori::{ControlFlow, Function, Instruction, Liveness};
-use progress::Progress;
+use progress::PipelineProgress;
 use registry::Phase;
 use std::rc::Rc;
 
@@ -54,7 +54,7 @@ pub struct Manager<'a> {
     /// changed it.
     is_simplified: bool,
     /// The progress of the pipeline.
-    pub(crate) progress: Progress,
+    pub(crate) progress: PipelineProgress,
     /// How often phases may still get an optimisation level above one.
     level_budget: Budget,
     /// Weighted instructions that phases have added to save registers.
@@ -72,7 +72,7 @@ impl<'a> Manager<'a> {
             remarks: Vec::new(),
             analyses: AnalysisCache::default(),
             is_simplified: false,
-            progress: Progress::START,
+            progress: PipelineProgress::START,
             level_budget: options.knobs.budget(Knob::OptBudget),
             allowance: 0.0,
         }
@@ -190,7 +190,7 @@ struct ManagerParts<'a> {
     was_simplified: bool,
     /// `is_simplified` after it.
     is_simplified: &'a mut bool,
-    progress: &'a mut Progress,
+    progress: &'a mut PipelineProgress,
     level_budget: &'a mut Budget,
     allowance: &'a mut f64,
 }
@@ -283,12 +283,12 @@ impl PhaseContext<'_> {
     }
 
     /// Returns the progress of the pipeline.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> PipelineProgress {
         *self.manager.progress
     }
 
     /// Advances the progress of the pipeline, which never goes back.
-    pub fn advance(&mut self, progress: Progress) {
+    pub fn advance(&mut self, progress: PipelineProgress) {
         *self.manager.progress = progress.max(*self.manager.progress);
     }
 

@@ -6,12 +6,12 @@
 //!
 //! No back end of ptxas activates it, so it runs where it is named.
 
-use super::progress::Progress;
+use super::progress::PipelineProgress;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
 /// Runs the phase.
 pub(super) fn run(_: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    context.advance(Progress::BACK_COPY_PROPAGATED);
+    context.advance(PipelineProgress::BACK_COPY_PROPAGATED);
     PhaseResult::Unchanged
 }

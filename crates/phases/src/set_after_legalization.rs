@@ -3,12 +3,12 @@
 //! LLVM has legalised them before Oriel runs, so the phase only sets the
 //! [progress](super::progress) of the pipeline to 19.
 
-use super::progress::Progress;
+use super::progress::PipelineProgress;
 use super::{PhaseContext, PhaseResult};
 use oriel_ori::Function;
 
 /// Runs the phase.
 pub(super) fn run(_: &mut Function, context: &mut PhaseContext<'_>) -> PhaseResult {
-    context.advance(Progress::LEGALIZED);
+    context.advance(PipelineProgress::LEGALIZED);
     PhaseResult::Unchanged
 }

@@ -7,7 +7,7 @@
 use super::immediate::cooper_harvey_kennedy;
 use super::order::{ByNumber, DominatorsFirst};
 use super::semi_nca::semi_nca;
-use super::{Graph, Node, Position, ReversePostorder};
+use super::{Graph, Node, OrderPosition, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption};
 
 /// Immediate dominators, the tree that they form, and dominance tests in constant time.
@@ -34,7 +34,7 @@ struct Subtree {
 /// Arrays by position in the order that only the computation needs, kept for reuse.
 #[derive(Clone, Debug, Default)]
 struct Work {
-    immediate: Vec<PackedOption<Position>>,
+    immediate: Vec<PackedOption<OrderPosition>>,
     /// Size of the subtree; once the node has its number, the next free number in its subtree.
     size: Vec<u32>,
 }
@@ -97,7 +97,7 @@ impl<N: Node> DominatorTree<N> {
             size[parent(index).index()] += size[index];
         }
         for index in 0..order.len() {
-            let node = order.node(Position::new(index));
+            let node = order.node(OrderPosition::new(index));
             let mut first = 0;
             if index > 0 {
                 let parent = parent(index);
@@ -176,7 +176,7 @@ impl<N: Node> DominatorTree<N> {
         self.immediate.capacity() * size_of::<PackedOption<N>>()
             + self.subtree.capacity() * size_of::<Subtree>()
             + self.preorder.capacity() * size_of::<N>()
-            + self.work.immediate.capacity() * size_of::<PackedOption<Position>>()
+            + self.work.immediate.capacity() * size_of::<PackedOption<OrderPosition>>()
             + self.work.size.capacity() * size_of::<u32>()
     }
 }

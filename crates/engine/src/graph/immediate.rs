@@ -14,7 +14,7 @@
 //! are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.
 
 use super::order::DominatorsFirst;
-use super::{Graph, Position};
+use super::{Graph, OrderPosition};
 use crate::entity::{EntityRef, PackedOption};
 
 /// Limit for the number of sweeps, and for the steps up the tree for each node. Programs need one
@@ -26,11 +26,11 @@ const LIMIT: usize = 8;
 pub(super) fn cooper_harvey_kennedy<G: Graph>(
     graph: &G,
     order: &impl DominatorsFirst<G::Node>,
-    immediate: &mut Vec<PackedOption<Position>>,
+    immediate: &mut Vec<PackedOption<OrderPosition>>,
 ) -> bool {
     immediate.clear();
     immediate.resize(order.len(), PackedOption::default());
-    immediate[0] = Position::new(0).into();
+    immediate[0] = OrderPosition::new(0).into();
     let mut search = Search {
         graph,
         order,
@@ -39,7 +39,7 @@ pub(super) fn cooper_harvey_kennedy<G: Graph>(
     };
     let mut retreating = Vec::new();
     for index in 1..order.len() {
-        let position = Position::new(index);
+        let position = OrderPosition::new(index);
         if search.update(position).incomplete {
             retreating.push(position);
         }
@@ -59,7 +59,7 @@ pub(super) fn cooper_harvey_kennedy<G: Graph>(
             return true;
         }
         for index in 1..order.len() {
-            search.update(Position::new(index));
+            search.update(OrderPosition::new(index));
             if search.steps_left == 0 {
                 return false;
             }
@@ -72,7 +72,7 @@ struct Search<'a, G: Graph, O> {
     graph: &'a G,
     order: &'a O,
     /// By position; none until the first visit.
-    immediate: &'a mut [PackedOption<Position>],
+    immediate: &'a mut [PackedOption<OrderPosition>],
     /// Steps up the tree that may still be taken; at zero the result is unusable.
     steps_left: usize,
 }
@@ -85,8 +85,8 @@ struct Update {
 
 impl<G: Graph, O: DominatorsFirst<G::Node>> Search<'_, G, O> {
     /// Computes the dominator of a position from the predecessors that have been visited.
-    fn update(&mut self, position: Position) -> Update {
-        let mut dominator: Option<Position> = None;
+    fn update(&mut self, position: OrderPosition) -> Update {
+        let mut dominator: Option<OrderPosition> = None;
         let mut incomplete = false;
         for predecessor in self.graph.predecessors(self.order.node(position)) {
             let Some(candidate) = self.order.position(predecessor) else {
@@ -105,7 +105,7 @@ impl<G: Graph, O: DominatorsFirst<G::Node>> Search<'_, G, O> {
     }
 
     /// Returns where the ways up the tree from two positions meet, unless the steps run out.
-    fn intersect(&mut self, mut left: Position, mut right: Position) -> Position {
+    fn intersect(&mut self, mut left: OrderPosition, mut right: OrderPosition) -> OrderPosition {
         while left != right && self.steps_left > 0 {
             self.steps_left -= 1;
             let later = if left > right { &mut left } else { &mut right };

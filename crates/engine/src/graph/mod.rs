@@ -51,7 +51,7 @@ pub use edge_map::EdgeMap;
 pub use frontier::DominanceFrontier;
 pub use loops::{Loop, LoopForest};
 pub use node_set::NodeSet;
-pub use order::{Position, ReversePostorder, Traversal};
+pub use order::{OrderPosition, ReversePostorder, Traversal};
 pub use post_dominators::PostDominatorTree;
 pub use reversed::ReversedGraph;
 

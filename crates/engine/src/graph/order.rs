@@ -31,8 +31,8 @@ use crate::entity::{EntityRef, PackedOption, entity_impl};
 
 /// A position in a [`ReversePostorder`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position(u32);
-entity_impl!(Position, "rpo");
+pub struct OrderPosition(u32);
+entity_impl!(OrderPosition, "rpo");
 
 /// The depth-first search that an order comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,10 +51,10 @@ pub(super) trait DominatorsFirst<N> {
     fn len(&self) -> usize;
 
     /// Returns the node at a position.
-    fn node(&self, position: Position) -> N;
+    fn node(&self, position: OrderPosition) -> N;
 
     /// Returns the position of a node, or none if the entry does not reach it.
-    fn position(&self, node: N) -> Option<Position>;
+    fn position(&self, node: N) -> Option<OrderPosition>;
 }
 
 impl<N: Node> DominatorsFirst<N> for ReversePostorder<N> {
@@ -63,12 +63,12 @@ impl<N: Node> DominatorsFirst<N> for ReversePostorder<N> {
     }
 
     #[inline]
-    fn node(&self, position: Position) -> N {
+    fn node(&self, position: OrderPosition) -> N {
         ReversePostorder::node(self, position)
     }
 
     #[inline]
-    fn position(&self, node: N) -> Option<Position> {
+    fn position(&self, node: N) -> Option<OrderPosition> {
         ReversePostorder::position(self, node)
     }
 }
@@ -84,13 +84,13 @@ impl<N: Node> DominatorsFirst<N> for ByNumber {
     }
 
     #[inline]
-    fn node(&self, position: Position) -> N {
+    fn node(&self, position: OrderPosition) -> N {
         N::new(position.index())
     }
 
     #[inline]
-    fn position(&self, node: N) -> Option<Position> {
-        Some(Position::new(node.index()))
+    fn position(&self, node: N) -> Option<OrderPosition> {
+        Some(OrderPosition::new(node.index()))
     }
 }
 
@@ -99,7 +99,7 @@ impl<N: Node> DominatorsFirst<N> for ByNumber {
 pub struct ReversePostorder<N> {
     order: Vec<N>,
     /// By node; none if the entry does not reach it.
-    position: Vec<PackedOption<Position>>,
+    position: Vec<PackedOption<OrderPosition>>,
     work: Work<N>,
 }
 
@@ -159,7 +159,7 @@ impl<N: Node> ReversePostorder<N> {
         }
         self.order.reverse();
         for (index, &node) in self.order.iter().enumerate() {
-            self.position[node.index()] = Position::new(index).into();
+            self.position[node.index()] = OrderPosition::new(index).into();
         }
     }
 
@@ -179,12 +179,12 @@ impl<N: Node> ReversePostorder<N> {
     }
 
     /// Returns the node at a position.
-    pub fn node(&self, position: Position) -> N {
+    pub fn node(&self, position: OrderPosition) -> N {
         self.order[position.index()]
     }
 
     /// Returns the position of a node, or none if the entry does not reach it.
-    pub fn position(&self, node: N) -> Option<Position> {
+    pub fn position(&self, node: N) -> Option<OrderPosition> {
         self.position[node.index()].expand()
     }
 
@@ -197,7 +197,7 @@ impl<N: Node> ReversePostorder<N> {
     pub fn memory_bytes(&self) -> usize {
         let work = &self.work;
         (self.order.capacity() + work.stack.capacity()) * size_of::<N>()
-            + self.position.capacity() * size_of::<PackedOption<Position>>()
+            + self.position.capacity() * size_of::<PackedOption<OrderPosition>>()
             + work.frames.capacity() * size_of::<Frame<N>>()
             + work.need_expand.memory_bytes()
             + work.in_stack.memory_bytes()

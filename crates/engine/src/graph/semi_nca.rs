@@ -3,7 +3,7 @@
 //! any graph. It is LLVM's algorithm; here it is used for graphs on which
 //! [`immediate`](super::immediate) takes too many steps.
 
-use super::{Graph, Node, Position, ReversePostorder};
+use super::{Graph, Node, OrderPosition, ReversePostorder};
 use crate::entity::{EntityRef, PackedOption, entity_impl};
 
 /// A reachable node by its number in depth-first preorder.
@@ -29,7 +29,7 @@ struct SemiNca<N> {
 pub(super) fn semi_nca<N: Node>(
     graph: &impl Graph<Node = N>,
     order: &ReversePostorder<N>,
-    immediate: &mut Vec<PackedOption<Position>>,
+    immediate: &mut Vec<PackedOption<OrderPosition>>,
 ) {
     let mut work = SemiNca::number_nodes(graph, order.len());
     work.find_dominators(graph);

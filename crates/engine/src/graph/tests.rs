@@ -44,14 +44,14 @@ fn check_order(graph: &Cfg, naive: &Naive, traversal: Traversal, found: &Reverse
     assert_eq!(found.as_slice(), expected, "{traversal:?}");
     for node in graph.nodes() {
         let position = expected.iter().position(|&other| other == node);
-        assert_eq!(found.position(node).map(Position::index), position);
+        assert_eq!(found.position(node).map(OrderPosition::index), position);
         assert_eq!(found.is_reachable(node), naive.reachable & bit(node) != 0);
     }
     // A retreating edge closes a cycle of nodes that lie between its ends.
     for (source, target) in retreating_edges(graph, found) {
         let (first, last) = (found.position(target).unwrap(), found.position(source).unwrap());
         assert!(first <= last);
-        let between = set((first.index()..=last.index()).map(|index| found.node(Position::new(index))));
+        let between = set((first.index()..=last.index()).map(|index| found.node(OrderPosition::new(index))));
         assert_ne!(
             naive.reach(bit(target), between) & bit(source),
             0,
@@ -388,7 +388,7 @@ fn early_exits(count: usize) -> Cfg {
 fn where_iteration_takes_too_long_the_other_algorithm_takes_over() {
     let graph = early_exits(2000);
     let order = order(&graph);
-    let mut immediate: Vec<PackedOption<Position>> = Vec::new();
+    let mut immediate: Vec<PackedOption<OrderPosition>> = Vec::new();
     assert!(!cooper_harvey_kennedy(&graph, &order, &mut immediate));
     let tree = dominators(&graph);
     assert_eq!(tree.immediate(block(2000)), Some(block(0)));

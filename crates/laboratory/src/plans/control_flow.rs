@@ -1,6 +1,6 @@
 //! Edits of blocks, edges and branches.
 
-use super::editor::{EditBlock, EditError, EditedInstruction, Editor, Position};
+use super::editor::{EditBlock, EditError, EditedInstruction, Editor, InsertionPoint};
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::abi::{
     EdgeRecord, OpcodeFlags, OperandKind, OperandRecord, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN,
@@ -27,7 +27,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// The position is among the PHIs or behind a terminator.
-    pub fn split_block(&mut self, at: Position) -> Result<Block, EditError> {
+    pub fn split_block(&mut self, at: InsertionPoint) -> Result<Block, EditError> {
         let nodes = &self.blocks[at.block].nodes;
         let among_phis = nodes[at.index..].first().is_some_and(|&node| self.is_phi(node));
         let behind_terminator = nodes[..at.index]

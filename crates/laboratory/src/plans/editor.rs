@@ -23,7 +23,7 @@ entity_impl!(EditedInstruction, "edited");
 
 /// A position between instructions: before instruction number `index` of `block`, or at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct InsertionPoint {
     /// The block.
     pub block: Block,
     /// The number of earlier instructions in the block.
@@ -211,10 +211,10 @@ impl<'a> Editor<'a> {
     ///
     /// # Errors
     /// The node was deleted.
-    pub fn position(&self, node: EditedInstruction) -> Result<Position, EditError> {
+    pub fn position(&self, node: EditedInstruction) -> Result<InsertionPoint, EditError> {
         for &block in &self.order {
             if let Some(index) = self.blocks[block].nodes.iter().position(|&other| other == node) {
-                return Ok(Position { block, index });
+                return Ok(InsertionPoint { block, index });
             }
         }
         Err(EditError::Deleted)
@@ -362,7 +362,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Adds an instruction.
-    pub fn insert(&mut self, at: Position, new: NewInstruction<'_>) -> EditedInstruction {
+    pub fn insert(&mut self, at: InsertionPoint, new: NewInstruction<'_>) -> EditedInstruction {
         let opcode = self.opcode_index(new.opcode);
         let node = self.nodes.push(EditedData {
             origin: Origin::New {
@@ -384,7 +384,7 @@ impl<'a> Editor<'a> {
     pub fn clone_instruction(
         &mut self,
         instruction: Instruction,
-        at: Position,
+        at: InsertionPoint,
     ) -> Result<EditedInstruction, EditError> {
         const NOT_DUPLICABLE: OpcodeFlags = OpcodeFlags::NOT_DUPLICABLE
             .union(OpcodeFlags::CONVERGENT)

@@ -1,6 +1,6 @@
 //! Deliberately damaged plans: `-oriel-inject-fault`, for tests of the guard around write-back.
 
-use super::{EditedInstruction, Editor, NewInstruction, Operand, Position};
+use super::{EditedInstruction, Editor, InsertionPoint, NewInstruction, Operand};
 use oriel_engine::entity::{EntityRef, RegisterClass};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{
@@ -38,7 +38,7 @@ pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
         let index = nodes.len() - nodes.iter().filter(is_terminator).count();
         let register = editor.new_register(class);
         editor.insert(
-            Position { block, index },
+            InsertionPoint { block, index },
             NewInstruction {
                 opcode: "IMPLICIT_DEF",
                 operands: &[Operand::Definition(register)],

@@ -14,4 +14,4 @@ pub mod script;
 #[cfg(test)]
 mod tests;
 
-pub use editor::{EditError, EditedInstruction, Editor, NewInstruction, Operand, Position};
+pub use editor::{EditError, EditedInstruction, Editor, InsertionPoint, NewInstruction, Operand};

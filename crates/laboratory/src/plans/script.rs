@@ -9,7 +9,7 @@
 //! replace %5 with %twice
 //! ```
 
-use super::{EditError, EditedInstruction, Editor, NewInstruction, Operand, Position};
+use super::{EditError, EditedInstruction, Editor, InsertionPoint, NewInstruction, Operand};
 use oriel_engine::entity::{Block, EntityRef, FrameObject, Instruction, Register, RegisterClass};
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::{OperandKind, Stage};
@@ -164,7 +164,7 @@ impl Interpreter<'_> {
             ["append", block, rest @ ..] => {
                 let block = self.block(block.trim_end_matches(':'))?;
                 let index = self.editor.nodes_of(block).len();
-                self.insert(Position { block, index }, rest)
+                self.insert(InsertionPoint { block, index }, rest)
             }
             [
                 "clone",
@@ -224,7 +224,7 @@ impl Interpreter<'_> {
     }
 
     /// `[RESULT... =] OPCODE OPERAND...`, optionally followed by `from INSTRUCTION`.
-    fn insert(&mut self, at: Position, words: &[&str]) -> CommandResult<()> {
+    fn insert(&mut self, at: InsertionPoint, words: &[&str]) -> CommandResult<()> {
         let (words, source) = match words {
             [words @ .., "from", source] => {
                 let node = self.node(source)?;
@@ -269,7 +269,12 @@ impl Interpreter<'_> {
     }
 
     /// `clone INSTRUCTION before|after ANCHOR [with NUMBER = VALUE]...`
-    fn clone_instruction(&mut self, instruction: &str, at: Position, changes: &[&str]) -> CommandResult<()> {
+    fn clone_instruction(
+        &mut self,
+        instruction: &str,
+        at: InsertionPoint,
+        changes: &[&str],
+    ) -> CommandResult<()> {
         let node = self.node(instruction)?;
         let source = self
             .editor
@@ -288,10 +293,10 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    fn position(&self, instruction: &str, after: bool) -> CommandResult<Position> {
+    fn position(&self, instruction: &str, after: bool) -> CommandResult<InsertionPoint> {
         let node = self.node(instruction)?;
         let at = self.editor.position(node).map_err(explain)?;
-        Ok(Position {
+        Ok(InsertionPoint {
             index: at.index + usize::from(after),
             ..at
         })

@@ -2,7 +2,7 @@
 //! LLVM applies plans.
 
 use super::script::EditScript;
-use super::{EditError, Editor, Operand, Position, fault};
+use super::{EditError, Editor, InsertionPoint, Operand, fault};
 use oriel_engine::entity::{Block, EntityRef, Instruction, Register, RegisterClass};
 use oriel_engine::snapshot::OwnedSnapshot;
 use oriel_engine::snapshot::abi::{EdgeRecord, OperandKind, PROBABILITY_DENOMINATOR, PROBABILITY_UNKNOWN};
@@ -142,7 +142,7 @@ fn moved_instructions_stand_beside_their_anchor() {
     assert_eq!(editor.nodes_of(block(ENTRY)), [first, add]);
     assert_eq!(
         editor.position(add),
-        Ok(Position {
+        Ok(InsertionPoint {
             block: block(ENTRY),
             index: 1
         })
@@ -153,7 +153,7 @@ fn moved_instructions_stand_beside_their_anchor() {
 fn a_split_takes_edges_and_phi_values_along() {
     let snapshot = counting_loop();
     let mut editor = Editor::new(snapshot.view());
-    let place = |index| Position {
+    let place = |index| InsertionPoint {
         block: block(LOOP),
         index,
     };

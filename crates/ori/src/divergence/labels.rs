@@ -3,7 +3,7 @@
 use crate::control_flow::ControlFlow;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, EntityRef, PackedOption, SecondaryMap};
-use oriel_engine::graph::Position;
+use oriel_engine::graph::OrderPosition;
 
 /// Names of the paths that lanes take from a branch, by the blocks that they reach.
 #[derive(Default)]
@@ -20,14 +20,14 @@ pub(super) struct Labels {
 /// the first of them to the last.
 #[derive(Default)]
 struct Waiting {
-    positions: EntityBitSet<Position>,
+    positions: EntityBitSet<OrderPosition>,
     count: usize,
     /// None waits before this position.
     start: usize,
 }
 
 impl Waiting {
-    fn add(&mut self, position: Position) {
+    fn add(&mut self, position: OrderPosition) {
         if self.positions.insert(position) {
             self.start = match self.count {
                 0 => position.index(),
@@ -37,9 +37,9 @@ impl Waiting {
         }
     }
 
-    fn take_first(&mut self) -> Option<Position> {
+    fn take_first(&mut self) -> Option<OrderPosition> {
         self.count = self.count.checked_sub(1)?;
-        let first = self.positions.next(Position::new(self.start));
+        let first = self.positions.next(OrderPosition::new(self.start));
         let first = first.expect("the count is that of the set");
         self.positions.remove(first);
         self.start = first.index() + 1;

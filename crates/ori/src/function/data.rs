@@ -19,8 +19,8 @@ entity_impl!(Instruction, "i");
 
 /// The position of an operand in the pool of a function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(u32);
-entity_impl!(Slot, "slot");
+pub struct OperandSlot(u32);
+entity_impl!(OperandSlot, "slot");
 
 /// A row of the table of memory accesses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,8 +74,8 @@ pub struct RegisterData {
     pub bits: u16,
     /// LLVM's class; none if the function does not come from LLVM.
     pub class: PackedOption<RegisterClass>,
-    pub(crate) definitions: PackedOption<Slot>,
-    pub(crate) uses: PackedOption<Slot>,
+    pub(crate) definitions: PackedOption<OperandSlot>,
+    pub(crate) uses: PackedOption<OperandSlot>,
 }
 
 /// A constant that an operand word cannot hold.
@@ -248,8 +248,8 @@ const _: () = assert!(size_of::<InstructionData>() == 52);
 pub(crate) struct SlotData {
     pub operand: Operand,
     pub instruction: Instruction,
-    pub previous: PackedOption<Slot>,
-    pub next: PackedOption<Slot>,
+    pub previous: PackedOption<OperandSlot>,
+    pub next: PackedOption<OperandSlot>,
 }
 
 const _: () = assert!(size_of::<SlotData>() == 16);

@@ -26,7 +26,7 @@ pub use data::{
     AccessId, Constant, Instruction, InstructionFlags, MachineOpcode, MemoryAccess, RegisterData,
     RegisterFile, Special, StackObject,
 };
-pub(crate) use data::{BlockData, InstructionData, Slot, SlotData};
+pub(crate) use data::{BlockData, InstructionData, OperandSlot, SlotData};
 pub(crate) use edit_log::{EditLog, EditLogPosition, Edits};
 pub use operands::{OperandIter, Operands, References};
 
@@ -61,7 +61,7 @@ pub struct Function {
     pub(super) blocks: PrimaryMap<Block, BlockData>,
     pub(super) layout: Vec<Block>,
     pub(super) instructions: PrimaryMap<Instruction, InstructionData>,
-    pub(super) slots: PrimaryMap<Slot, SlotData>,
+    pub(super) slots: PrimaryMap<OperandSlot, SlotData>,
     pub(super) registers: PrimaryMap<Register, RegisterData>,
     /// The number of blocks of the input.
     pub(super) input_blocks: usize,

@@ -1,7 +1,7 @@
 //! Operands and the registers that they name.
 
 use super::data::SlotData;
-use super::{Constant, Function, Instruction, RegisterData, Slot, Special, StackObject};
+use super::{Constant, Function, Instruction, OperandSlot, RegisterData, Special, StackObject};
 use crate::Operation;
 use crate::operand::{ConstantId, Operand, OperandKind, SpecialId};
 use oriel_engine::entity::{EntityRef, FrameObject, PackedOption, Register, Symbol};
@@ -262,7 +262,7 @@ impl ExactSizeIterator for OperandIter<'_> {}
 #[derive(Clone)]
 pub struct References<'a> {
     function: &'a Function,
-    next: PackedOption<Slot>,
+    next: PackedOption<OperandSlot>,
 }
 
 impl Iterator for References<'_> {

@@ -1,7 +1,7 @@
 //! Checks of blocks, of the lists that connect a function, and of its tables.
 
 use super::{Finding, FindingKind};
-use crate::function::{Constant, Function, Instruction, Slot, Special};
+use crate::function::{Constant, Function, Instruction, OperandSlot, Special};
 use crate::operand::{Operand, OperandKind};
 use oriel_engine::entity::{Block, EntityRef, EntitySet, Register};
 
@@ -112,7 +112,7 @@ fn check_references(
     function: &Function,
     register: Register,
     is_definition: bool,
-    listed: &mut EntitySet<Slot>,
+    listed: &mut EntitySet<OperandSlot>,
     findings: &mut Vec<Finding>,
 ) {
     let data = function.register(register);
@@ -143,12 +143,12 @@ fn check_references(
 fn check_references_from(
     function: &Function,
     instruction: Instruction,
-    listed: &EntitySet<Slot>,
+    listed: &EntitySet<OperandSlot>,
     findings: &mut Vec<Finding>,
 ) {
     let data = &function.instructions[instruction];
     let first = data.first_operand as usize;
-    for slot in (first..first + data.operand_count as usize).map(Slot::new) {
+    for slot in (first..first + data.operand_count as usize).map(OperandSlot::new) {
         if let Some(register) = function.slots[slot].operand.as_register()
             && !listed.contains(slot)
         {

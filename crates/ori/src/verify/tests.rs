@@ -2,7 +2,7 @@
 //! name the damage.
 
 use super::{Finding, FindingKind};
-use crate::function::{Constant, Function, Instruction, RegisterFile, Slot};
+use crate::function::{Constant, Function, Instruction, OperandSlot, RegisterFile};
 use crate::modifiers::{Comparison, ModifierFlags, Modifiers};
 use crate::operand::{ConstantId, Operand, OperandKind};
 use crate::operation::Operation;
@@ -62,9 +62,9 @@ impl Damage {
     }
 
     /// Returns the slot of a source.
-    fn slot(&self, instruction: Instruction, number: usize) -> Slot {
+    fn slot(&self, instruction: Instruction, number: usize) -> OperandSlot {
         let data = &self.function.instructions[instruction];
-        Slot::new(data.first_operand as usize + usize::from(data.result_count) + number)
+        OperandSlot::new(data.first_operand as usize + usize::from(data.result_count) + number)
     }
 
     /// Inflicts damage of a kind; none if the function has nothing to damage in this way.

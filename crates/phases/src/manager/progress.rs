@@ -5,9 +5,9 @@
 
 /// A value of the counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Progress(u32);
+pub struct PipelineProgress(u32);
 
-impl Progress {
+impl PipelineProgress {
     /// No relevant phase has run.
     pub const START: Self = Self(0);
 

@@ -2,7 +2,7 @@
 
 use crate::PhaseContext;
 use crate::knobs::{Budget, Knob};
-use crate::progress::Progress;
+use crate::progress::PipelineProgress;
 use oriel_engine::entity::Register;
 use oriel_ori::{AddressSpace, Expected, Function, Instruction, Operation, Role};
 
@@ -90,7 +90,7 @@ impl CopySettings {
             global: knobs.budget(Knob::CopyPropGlobalBudget),
             forces_global: knobs.is_on(Knob::CopyPropForceGlobal),
             addresses: knobs.is_on(Knob::CopyPropAddr)
-                && (!is_late || context.progress() >= Progress::BACK_COPY_PROPAGATED),
+                && (!is_late || context.progress() >= PipelineProgress::BACK_COPY_PROPAGATED),
             constant_banks: knobs.is_on(Knob::CopyPropConstantBank),
             reaching_definitions: knobs.is_on(Knob::CopyPropUseReachingDefs),
             fixed: knobs.is_on(Knob::CopyPropPreAllocReg),
