@@ -3,7 +3,7 @@
 use crate::entity::Register;
 use crate::live::LiveIntervals;
 use crate::ori::analysis::uninitialized_registers;
-use crate::ori::{ControlFlow, Function, Liveness};
+use crate::ori::{Function, Liveness};
 use crate::phases::registry::Phase;
 use crate::phases::{Remark, RemarkKind, unread_stores};
 use crate::snapshot::Snapshot;
@@ -115,8 +115,7 @@ pub(super) fn uninitialized_warning(function: &Function, intervals: &LiveInterva
         registers.filter(|&it| intervals.is_live_in(it, entry)).collect()
     } else {
         // Intervals ignore these reads.
-        let flow = ControlFlow::of(function);
-        uninitialized_registers(function, &Liveness::compute(function, &flow))
+        uninitialized_registers(function, &Liveness::of(function))
     };
     if registers.is_empty() {
         return None;

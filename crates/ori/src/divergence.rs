@@ -68,6 +68,12 @@ pub struct Divergence {
 }
 
 impl Divergence {
+    /// Analyses a function and, for that alone, its control flow and liveness.
+    pub fn of(function: &Function) -> Self {
+        let flow = ControlFlow::of(function);
+        Self::compute(function, &flow, &Liveness::compute(function, &flow))
+    }
+
     /// Analyses a function with its current control flow and liveness.
     pub fn compute(function: &Function, flow: &ControlFlow, liveness: &Liveness) -> Self {
         let mut analysis = Analysis::new(function, flow, liveness);

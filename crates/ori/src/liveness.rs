@@ -51,6 +51,11 @@ pub struct Liveness {
 }
 
 impl Liveness {
+    /// Computes the intervals of a function and, for that alone, its control flow.
+    pub fn of(function: &Function) -> Self {
+        Self::compute(function, &ControlFlow::of(function))
+    }
+
     /// Computes the intervals of a function with its current control flow.
     pub fn compute(function: &Function, flow: &ControlFlow) -> Self {
         let mut positions = vec![PackedOption::default(); function.instruction_limit()];

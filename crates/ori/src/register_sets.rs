@@ -247,19 +247,12 @@ pub fn each_point(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RegisterPressure;
     use crate::parse_function;
     use crate::random_function::random_function;
-    use crate::{ControlFlow, RegisterPressure};
     use oriel_engine::snapshot::abi::Stage;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-
-    fn analyze(function: &Function) -> (Liveness, Divergence) {
-        let flow = ControlFlow::of(function);
-        let liveness = Liveness::compute(function, &flow);
-        let divergence = Divergence::compute(function, &flow, &liveness);
-        (liveness, divergence)
-    }
 
     #[test]
     fn files_are_counted_apart() {
@@ -278,7 +271,7 @@ bix0:
 }
 ";
         let function = parse_function(text).unwrap();
-        let (liveness, divergence) = analyze(&function);
+        let (liveness, divergence) = (Liveness::of(&function), Divergence::of(&function));
         let together = RegisterPressure::compute(&function, &liveness, None);
         let apart = RegisterPressure::compute(&function, &liveness, Some(&divergence));
         let of = |units: Units| RegisterFile::ALL.map(|file| units.of(file));
@@ -296,7 +289,7 @@ bix0:
         #[test]
         fn a_walk_has_what_is_live(seed: u64, is_late: bool) {
             let function = random_function(seed, if is_late { Stage::Late } else { Stage::Ssa });
-            let (liveness, divergence) = analyze(&function);
+            let (liveness, divergence) = (Liveness::of(&function), Divergence::of(&function));
             let mut sets = RegisterSets::new(&function, &liveness, Some(&divergence));
             for &block in function.blocks() {
                 sets.enter_end(block);
@@ -326,7 +319,7 @@ bix0:
         #[test]
         fn files_add_up(seed: u64) {
             let function = random_function(seed, Stage::Ssa);
-            let (liveness, divergence) = analyze(&function);
+            let (liveness, divergence) = (Liveness::of(&function), Divergence::of(&function));
             let mut together = RegisterSets::new(&function, &liveness, None);
             let mut apart = RegisterSets::new(&function, &liveness, Some(&divergence));
             for &block in function.blocks() {

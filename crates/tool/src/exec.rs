@@ -4,7 +4,6 @@ mod cuda;
 
 use crate::Failure;
 use crate::input::{CodeGeneration, Input};
-use crate::ori::analyze_divergence;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use oriel::ori::{Divergence, Function};
@@ -278,7 +277,7 @@ fn compile_stage(
     }
     let references: Vec<&Function> = functions.iter().collect();
     let program = if arguments.check_uniformity {
-        let divergence: Vec<Divergence> = functions.iter().map(analyze_divergence).collect();
+        let divergence: Vec<Divergence> = functions.iter().map(Divergence::of).collect();
         Program::compile_checked(&references, &input.module, &divergence)?
     } else {
         Program::compile(&references, &input.module)?

@@ -3,7 +3,7 @@
 use clap::Args;
 use oriel::entity::EntityRef;
 use oriel::ori::machine::from_machine;
-use oriel::ori::{ControlFlow, Divergence, Function, Liveness, PrintOptions, parse_functions};
+use oriel::ori::{Divergence, Function, PrintOptions, parse_functions};
 use oriel::phases::registry::{Forms, Phase, Registry};
 use oriel::phases::{Manager, PhaseOptions, Remark};
 use oriel::snapshot::OwnedSnapshot;
@@ -138,16 +138,9 @@ pub fn load(path: &Path) -> Result<Vec<Function>, String> {
     parse_functions(&text).map_err(|error| error.to_string())
 }
 
-/// Tells which values and branches of a function are equal in all lanes of a warp.
-pub fn analyze_divergence(function: &Function) -> Divergence {
-    let flow = ControlFlow::of(function);
-    let liveness = Liveness::compute(function, &flow);
-    Divergence::compute(function, &flow, &liveness)
-}
-
 /// Prints the result of the divergence analysis as two lines of comment.
 fn print_divergence(out: &mut impl Write, function: &Function) -> std::io::Result<()> {
-    let divergence = analyze_divergence(function);
+    let divergence = Divergence::of(function);
     let registers = function
         .registers()
         .filter(|&register| !divergence.is_uniform(register));

@@ -3,7 +3,7 @@
 use super::super::{
     Buffer, Fault, FaultKind, Launch, LaunchStatistics, Limits, Memory, Module, Program, run, run_blind,
 };
-use oriel_ori::{ControlFlow, Divergence, Function, Liveness, parse_function, parse_functions};
+use oriel_ori::{Divergence, Function, parse_function, parse_functions};
 
 /// Returns the PTX of a module whose kernel `k` has this many pointer parameters.
 fn module(pointers: usize, variables: &str) -> Module {
@@ -508,9 +508,7 @@ fn a_wrong_divergence_analysis_is_found() {
     let text = "kernel \"k\" sm_80 ssa {\nbix0:\n    %1:R32 = S2R.b32 ctaid.x\n    %2:R64 = CVT.u64.u32 %1\n    RET\n}\n";
     let (uniform, varying) = (text.to_owned(), text.replace("ctaid.x", "tid.x"));
     let [uniform, varying] = [uniform, varying].map(|text| parse_function(&text).expect("it parses"));
-    let flow = ControlFlow::of(&uniform);
-    let liveness = Liveness::compute(&uniform, &flow);
-    let divergence = [Divergence::compute(&uniform, &flow, &liveness)];
+    let divergence = [Divergence::of(&uniform)];
     let launch = Launch {
         kernel: "k".into(),
         grid: [2, 1, 1],

@@ -24,14 +24,13 @@ pub fn uninitialized_registers(function: &Function, liveness: &Liveness) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ControlFlow, parse_functions};
+    use crate::parse_functions;
 
     fn found(body: &str) -> Vec<u32> {
         let text = format!("kernel \"k\" sm_80 late {{\n{body}\n}}\n");
         let functions = parse_functions(&text).unwrap_or_else(|error| panic!("{error}"));
         let function = &functions[0];
-        let flow = ControlFlow::of(function);
-        let liveness = Liveness::compute(function, &flow);
+        let liveness = Liveness::of(function);
         let registers = uninitialized_registers(function, &liveness);
         registers.into_iter().map(Register::as_u32).collect()
     }

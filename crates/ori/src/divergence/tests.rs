@@ -6,12 +6,6 @@ use crate::parse_function;
 use crate::random_function::random_function;
 use proptest::prelude::*;
 
-fn analyze(function: &Function) -> Divergence {
-    let flow = ControlFlow::of(function);
-    let liveness = Liveness::compute(function, &flow);
-    Divergence::compute(function, &flow, &liveness)
-}
-
 fn parse(header: &str, body: &str) -> Function {
     let function = parse_function(&format!("{header} {{\n{body}}}\n")).expect("it parses");
     assert_eq!(function.verify(), []);
@@ -21,7 +15,7 @@ fn parse(header: &str, body: &str) -> Function {
 /// Returns the divergent registers of a kernel's body, by number.
 fn divergent(form: &str, body: &str) -> Vec<u32> {
     let function = parse(&format!("kernel \"k\" sm_80 {form}"), body);
-    let divergence = analyze(&function);
+    let divergence = Divergence::of(&function);
     let registers = function.registers();
     registers
         .filter(|&register| !divergence.is_uniform(register))
@@ -109,7 +103,7 @@ bix5:
 ";
     assert_eq!(divergent("ssa", body), [0, 1, 2]);
     let function = parse("kernel \"k\" sm_80 ssa", body);
-    let divergence = analyze(&function);
+    let divergence = Divergence::of(&function);
     let blocks = |holds: &dyn Fn(Block) -> bool| {
         let blocks = function.blocks().iter().filter(|&&block| holds(block));
         blocks.map(|block| block.as_u32()).collect::<Vec<_>>()
@@ -138,7 +132,7 @@ fn a_value_is_divergent_behind_a_loop_that_lanes_leave_at_different_times() {
     let body = LOOP.replace("BOUND", "%0");
     assert_eq!(divergent("ssa", &body), [0, 3, 4]);
     let function = parse("kernel \"k\" sm_80 ssa", &body);
-    let divergence = analyze(&function);
+    let divergence = Divergence::of(&function);
     let mut uses = function.uses(Register::from_u32(2));
     let late = |(user, number)| divergence.is_divergent_source(&function, user, number);
     assert_eq!(uses.by_ref().filter(|&place| late(place)).count(), 1);
@@ -200,7 +194,7 @@ bix2:
 ";
     assert_eq!(divergent("ssa", body), [0, 1, 3, 6, 7]);
     let function = parse("function \"f\" sm_80 ssa", body);
-    assert!(!analyze(&function).is_uniform(Register::from_u32(2)));
+    assert!(!Divergence::of(&function).is_uniform(Register::from_u32(2)));
 }
 
 #[test]
@@ -310,7 +304,7 @@ proptest! {
     fn the_result_is_a_fixed_point(seed: u64, is_late: bool) {
         let stage = if is_late { Stage::Late } else { Stage::Ssa };
         let function = random_function(seed, stage);
-        let divergence = analyze(&function);
+        let divergence = Divergence::of(&function);
         for instruction in function.all_instructions() {
             let sources = 0..function.sources(instruction).len();
             let reads = sources.into_iter().any(|number| {

@@ -304,8 +304,8 @@ mod tests {
     use super::super::tests::rules;
     use super::*;
     use oriel_engine::snapshot::abi::Stage;
+    use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;
-    use oriel_ori::{ControlFlow, parse_function};
     use proptest::prelude::*;
 
     /// Returns the order of the entry block of a kernel in late form, by numbers in the present
@@ -313,8 +313,7 @@ mod tests {
     fn numbers(rule: ChoiceRule, body: &str) -> Vec<usize> {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
-        let flow = ControlFlow::of(&function);
-        let liveness = Liveness::compute(&function, &flow);
+        let liveness = Liveness::of(&function);
         let graph = DependencyGraph::compute(&function, function.entry());
         let weights = Weights::of(&function);
         let order = order(rule, &function, &liveness, &weights, function.entry(), &graph);
@@ -405,8 +404,7 @@ mod tests {
         #[test]
         fn every_order_keeps_the_dependences(seed: u64, late: bool, rule in rules()) {
             let function = random_function(seed, if late { Stage::Late } else { Stage::Ssa });
-            let flow = ControlFlow::of(&function);
-            let liveness = Liveness::compute(&function, &flow);
+            let liveness = Liveness::of(&function);
             let weights = Weights::of(&function);
             for &block in function.blocks() {
                 let graph = DependencyGraph::compute(&function, block);

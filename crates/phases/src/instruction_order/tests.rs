@@ -5,8 +5,7 @@ use oriel_engine::entity::EntitySet;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
 use oriel_ori::{
-    ControlFlow, DataType, Function, Instruction, InstructionBuilder, Liveness, Operation, Position,
-    parse_function,
+    DataType, Function, Instruction, InstructionBuilder, Liveness, Operation, Position, parse_function,
 };
 use proptest::prelude::*;
 
@@ -93,8 +92,7 @@ proptest! {
         with_debug(&mut function, every);
         let before = function.clone();
         let order_all = |function: &mut Function| {
-            let flow = ControlFlow::of(function);
-            let liveness = Liveness::compute(function, &flow);
+            let liveness = Liveness::of(function);
             let weights = Weights::of(function);
             let blocks = function.blocks().iter();
             let orders: Vec<BlockOrder> =

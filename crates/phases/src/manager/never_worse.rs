@@ -213,8 +213,7 @@ bix1:
         fn the_bound_is_one(seed: u64) {
             for stage in [Stage::Ssa, Stage::Late] {
                 let function = random_function(seed, stage);
-                let flow = ControlFlow::of(&function);
-                let liveness = Liveness::compute(&function, &flow);
+                let liveness = Liveness::of(&function);
                 let peak = RegisterPressure::compute(&function, &liveness, None).peak_data;
                 let bound = most_live(&function, |register| is_data(&function, register));
                 prop_assert!(peak <= bound, "{peak} of {bound}\n{function}");

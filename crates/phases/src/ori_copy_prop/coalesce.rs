@@ -225,12 +225,12 @@ fn remove_identities(function: &mut Function) -> u64 {
 mod tests {
     use super::*;
     use oriel_engine::entity::EntityRef;
-    use oriel_ori::{ControlFlow, parse_function};
+    use oriel_ori::parse_function;
 
     fn interfere(body: &str) -> bool {
         let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
         let function = parse_function(&text).expect("it is well formed");
-        let liveness = Liveness::compute(&function, &ControlFlow::of(&function));
+        let liveness = Liveness::of(&function);
         let [one, other] = [1, 2].map(Register::new);
         let found = interfere_but_for_copies(&function, &liveness, one, other);
         assert_eq!(

@@ -5,7 +5,7 @@ use crate::PhaseOptions;
 use crate::testing::run_with;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
-use oriel_ori::{ControlFlow, Liveness, parse_function};
+use oriel_ori::{Liveness, parse_function};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -46,8 +46,7 @@ fn run_on(function: &mut Function) -> (PhaseResult, Vec<String>) {
 }
 
 fn peak_of(function: &Function) -> u32 {
-    let flow = ControlFlow::of(function);
-    let liveness = Liveness::compute(function, &flow);
+    let liveness = Liveness::of(function);
     let weights = Weights::of(function);
     let mut finder = PeakFinder::new(function, &liveness, &weights);
     let peaks = function.blocks().iter().map(|&block| finder.peak_of_block(block));
