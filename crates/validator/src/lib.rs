@@ -143,6 +143,17 @@ impl DoubtKind {
 }
 
 impl Doubt {
+    /// Returns the doubt about a block of the function before (side 0) or after (side 1).
+    fn at(kind: DoubtKind, side: usize, block: Block) -> Self {
+        Self {
+            kind,
+            is_after: side == 1,
+            instruction: None,
+            block,
+            values: None,
+        }
+    }
+
     /// Describes the doubt in a sentence, with block and instruction.
     pub fn describe(&self, before: &Function, after: &Function) -> String {
         let function = if self.is_after { after } else { before };
@@ -208,24 +219,13 @@ impl Validator {
     /// The first thing that could not be proved.
     pub fn validate(&mut self, before: Subject<'_>, after: Subject<'_>) -> Result<(), Doubt> {
         if !are_alike(before.function, after.function) {
-            return Err(Doubt {
-                kind: DoubtKind::Declaration,
-                is_after: true,
-                instruction: None,
-                block: after.function.entry(),
-                values: None,
-            });
+            return Err(Doubt::at(DoubtKind::Declaration, 1, after.function.entry()));
         }
         if let Some(instruction) = undefined_reads::added_read(before.function, after.function) {
+            let block = after.function.block_of(instruction);
             return Err(Doubt {
-                kind: DoubtKind::Undefined,
-                is_after: true,
                 instruction: Some(instruction),
-                block: after
-                    .function
-                    .block_of(instruction)
-                    .expect("it was found in a block"),
-                values: None,
+                ..Doubt::at(DoubtKind::Undefined, 1, block.expect("it was found in a block"))
             });
         }
         let sides = [before, after].map(|subject| Side::new(subject.function, subject.snapshot));
@@ -235,7 +235,9 @@ impl Validator {
         for _ in 0..ATTEMPTS {
             let related = match Related::new(&sides, &hints) {
                 Ok(related) => related,
-                Err(unrelated) => return Err(first.unwrap_or_else(|| doubt_of(unrelated))),
+                Err(Unrelated { blocks }) => {
+                    return Err(first.unwrap_or_else(|| Doubt::at(DoubtKind::Flow, 0, blocks[0])));
+                }
             };
             // First with the assumptions that hold for most functions, then with all slower
             // methods.
@@ -307,15 +309,7 @@ impl Validator {
                 plan = JoinPlan::new(sides, related, pieces.as_ref(), guess, &forced);
             }
         }
-        least.unwrap_or_else(|| {
-            vec![Doubt {
-                kind: DoubtKind::TooLarge,
-                is_after: false,
-                instruction: None,
-                block: sides[0].function.entry(),
-                values: None,
-            }]
-        })
+        least.unwrap_or_else(|| vec![Doubt::at(DoubtKind::TooLarge, 0, sides[0].function.entry())])
     }
 }
 
@@ -337,16 +331,6 @@ fn are_alike(before: &Function, after: &Function) -> bool {
     kind(before) == kind(after)
         && count(after) <= count(before)
         && objects.all(|((_, one), (_, other))| is_kept(one, other))
-}
-
-fn doubt_of(unrelated: Unrelated) -> Doubt {
-    Doubt {
-        kind: DoubtKind::Flow,
-        is_after: false,
-        instruction: None,
-        block: unrelated.blocks[0],
-        values: None,
-    }
 }
 
 /// Derives from differing conditions another way in which branches may correspond; returns whether

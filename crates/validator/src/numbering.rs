@@ -382,11 +382,9 @@ impl<'a> NumberingPass<'a, '_> {
             .and_then(|instruction| self.sides[side].function.block_of(instruction))
             .unwrap_or(segments[segments.len() - 1].block);
         self.doubts.push(Doubt {
-            kind,
-            is_after: side == 1,
             instruction,
-            block,
             values,
+            ..Doubt::at(kind, side, block)
         });
     }
 
