@@ -150,6 +150,15 @@ impl Refusal {
     }
 }
 
+/// A function whose objects should be promoted.
+struct Attempt<'a> {
+    function: &'a Function,
+    objects: &'a FrameObjects,
+    flow: &'a Rc<ControlFlow>,
+    /// The pressure of its blocks before.
+    pressure: PressureMap,
+}
+
 /// A function with objects promoted.
 struct Promoted {
     function: Function,
@@ -210,10 +219,13 @@ impl Conversion {
     ) -> Option<f64> {
         let candidates = self.candidates(function, context, objects, flow);
         if !candidates.is_empty() {
-            let before = context.pressure_map(function);
-            if let Some(promoted) =
-                self.promote_within_budget(function, context, objects, &before, flow, candidates)
-            {
+            let attempt = Attempt {
+                function,
+                objects,
+                flow,
+                pressure: context.pressure_map(function),
+            };
+            if let Some(promoted) = self.promote_within_budget(&attempt, context, candidates) {
                 return Some(self.accept(function, context, promoted));
             }
         }
@@ -260,9 +272,13 @@ impl Conversion {
             after: 0.0,
         };
         let promotion = Promotion::plan(&expanded, &objects, object, pieces, &mut JoinPlacer::new(flow));
-        let before = context.pressure_map(function);
-        let candidates = vec![(promotion, cost)];
-        let promoted = self.promote_within_budget(&expanded, context, &objects, &before, flow, candidates)?;
+        let attempt = Attempt {
+            function: &expanded,
+            objects: &objects,
+            flow,
+            pressure: context.pressure_map(function),
+        };
+        let promoted = self.promote_within_budget(&attempt, context, vec![(promotion, cost)])?;
         self.indexed += 1;
         self.selections += selections;
         Some(self.accept(function, context, promoted))
@@ -321,17 +337,19 @@ impl Conversion {
         Ok((promotion, cost))
     }
 
-    /// Promotes the candidates on a copy of the function, except those without registers. `before`
-    /// has the present and the allowed pressure of blocks.
+    /// Promotes the candidates on a copy of the function, except those without registers.
     fn promote_within_budget(
         &mut self,
-        function: &Function,
+        attempt: &Attempt<'_>,
         context: &mut PhaseContext<'_>,
-        objects: &FrameObjects,
-        before: &PressureMap,
-        flow: &Rc<ControlFlow>,
         mut candidates: Vec<(Promotion, Cost)>,
     ) -> Option<Promoted> {
+        let &Attempt {
+            function,
+            objects,
+            flow,
+            pressure: ref before,
+        } = attempt;
         for trial in 1..=TRIAL_LIMIT {
             let promotions: Vec<Promotion> = candidates.iter().map(|(one, _)| one.clone()).collect();
             let mut copy = function.clone();
