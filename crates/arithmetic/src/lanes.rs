@@ -201,7 +201,7 @@ impl Registers {
 
     /// Computes a row from one row, in the lanes of the mask.
     #[inline]
-    pub fn map1<D: Cell, A: Cell>(&mut self, fields: &Fields, mask: u32, operation: impl Fn(A) -> D) {
+    pub(crate) fn map1<D: Cell, A: Cell>(&mut self, fields: &Fields, mask: u32, operation: impl Fn(A) -> D) {
         let a = self.row::<A>(fields.sources[0]);
         let mut result = [D::default(); LANES];
         if mask == ALL_LANES {
@@ -218,7 +218,7 @@ impl Registers {
 
     /// Computes a row from two rows, in the lanes of the mask.
     #[inline]
-    pub fn map2<D: Cell, A: Cell, B: Cell>(
+    pub(crate) fn map2<D: Cell, A: Cell, B: Cell>(
         &mut self,
         fields: &Fields,
         mask: u32,
@@ -241,7 +241,7 @@ impl Registers {
 
     /// Computes a row from three rows, in the lanes of the mask.
     #[inline]
-    pub fn map3<D: Cell, A: Cell, B: Cell, C: Cell>(
+    pub(crate) fn map3<D: Cell, A: Cell, B: Cell, C: Cell>(
         &mut self,
         fields: &Fields,
         mask: u32,
@@ -265,7 +265,7 @@ impl Registers {
 
     /// Computes a row from four rows, in the lanes of the mask.
     #[inline]
-    pub fn map4<D: Cell, A: Cell, B: Cell, C: Cell, E: Cell>(
+    pub(crate) fn map4<D: Cell, A: Cell, B: Cell, C: Cell, E: Cell>(
         &mut self,
         fields: &Fields,
         mask: u32,

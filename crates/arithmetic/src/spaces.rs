@@ -4,11 +4,11 @@ use super::lanes::{Handler, handler};
 use oriel_ori::{AddressSpace, Variant};
 
 /// The first generic address of shared memory, here and in the interpreter.
-pub const SHARED_WINDOW: u64 = 0x100_0000_0000;
+pub(crate) const SHARED_WINDOW: u64 = 0x100_0000_0000;
 /// The first generic address of a thread's local memory.
 pub const LOCAL_WINDOW: u64 = 0x200_0000_0000;
 /// The first generic address of a kernel's parameters.
-pub const PARAM_WINDOW: u64 = 0x300_0000_0000;
+pub(crate) const PARAM_WINDOW: u64 = 0x300_0000_0000;
 
 /// Returns the space of a generic address, and the address within it.
 pub fn resolve_generic(address: u64) -> (AddressSpace, u64) {

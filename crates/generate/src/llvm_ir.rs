@@ -44,17 +44,17 @@ use operands::{name, text};
 use oriel_random::Random;
 
 /// The most threads of a block in a launch of a generated kernel.
-pub const MAX_BLOCK: usize = 64;
+pub(crate) const MAX_BLOCK: usize = 64;
 /// Size in bytes of the buffer that a kernel reads.
-pub const IN_BYTES: usize = 4096;
+pub(crate) const IN_BYTES: usize = 4096;
 /// Bytes of the output buffer that belong to one thread.
-pub const OUT_BYTES: usize = 256;
+pub(crate) const OUT_BYTES: usize = 256;
 /// Bytes of shared memory that belong to one thread.
 pub const SHARED_BYTES: usize = 128;
 /// The most iterations of a counted loop.
-pub const MAX_TRIPS: usize = 4;
+pub(crate) const MAX_TRIPS: usize = 4;
 /// How often the backward edges outside counted loops are taken in one run, at most.
-pub const FUEL: usize = 64;
+pub(crate) const FUEL: usize = 64;
 
 /// Metadata nodes before those of the functions, and of each function.
 const COMMON_NODES: usize = 4;

@@ -77,7 +77,7 @@ impl Memory {
     }
 
     /// Bytes written outside of all buffers in a blind launch: address and value, by address.
-    pub fn blind_writes(&self) -> Vec<(u64, u8)> {
+    pub(crate) fn blind_writes(&self) -> Vec<(u64, u8)> {
         self.blind.as_ref().map_or_else(Vec::new, Blind::writes)
     }
 

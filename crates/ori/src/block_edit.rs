@@ -345,7 +345,7 @@ impl Function {
     }
 
     /// Lets the PHIs of a block take the values of one predecessor from another block.
-    pub fn rename_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
+    pub(crate) fn rename_phi_predecessor(&mut self, block: Block, old: Block, new: Block) {
         let phis: Vec<Instruction> = self.phis(block).collect();
         for phi in phis {
             for number in (1..self.sources(phi).len()).step_by(2) {
@@ -368,7 +368,7 @@ impl Function {
     }
 
     /// Removes the value for a predecessor from the PHIs of a block.
-    pub fn remove_phi_predecessor(&mut self, block: Block, predecessor: Block) {
+    pub(crate) fn remove_phi_predecessor(&mut self, block: Block, predecessor: Block) {
         let phis: Vec<Instruction> = self.phis(block).collect();
         for phi in phis {
             let sources: Vec<Operand> = self.sources(phi).iter().collect();

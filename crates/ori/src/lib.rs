@@ -96,7 +96,8 @@ pub use modifiers::{
 pub use operand::{ConstantId, Operand, OperandKind, SpecialId};
 pub use operation::{ModifierKinds, Operation, OperationFlags, OperationProperties};
 pub use parse::{parse_function, parse_functions};
-pub use pressure::{RegisterPressure, each_count, each_pressure, peaks_of_blocks};
+pub(crate) use pressure::each_pressure;
+pub use pressure::{RegisterPressure, each_count, peaks_of_blocks};
 pub use print::{FunctionText, InstructionText, PrintOptions};
 pub use register_sets::{Point, RegisterSets, Units, each_point, units_of};
 pub use ssa_construction::{JoinPlacer, Joins, SsaConstruction, Values, Variable, VariableData};

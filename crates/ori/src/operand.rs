@@ -74,7 +74,7 @@ pub enum OperandKind {
 
 impl Operand {
     /// Entities with this index and above have no operand word.
-    pub const INDEX_LIMIT: usize = 1 << INDEX_BITS;
+    pub(crate) const INDEX_LIMIT: usize = 1 << INDEX_BITS;
 
     /// No operand.
     pub const NONE: Self = Self(NONE);

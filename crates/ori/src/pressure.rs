@@ -16,7 +16,7 @@ use oriel_engine::live::{INSTRUCTION_DISTANCE, SlotIndex};
 /// Calls `found` for every point of a function in layout order with the live units by kind. `kind`
 /// assigns each register to one of `KINDS` kinds. A result without uses counts at its definition.
 /// Debug instructions are no points.
-pub fn each_pressure<const KINDS: usize>(
+pub(crate) fn each_pressure<const KINDS: usize>(
     function: &Function,
     liveness: &Liveness,
     kind: impl Fn(Register) -> usize,

@@ -34,7 +34,7 @@ pub struct Units([u32; RegisterFile::ALL.len()]);
 
 impl Units {
     /// Creates units in the order of [`RegisterFile::ALL`].
-    pub const fn from_files(units: [u32; RegisterFile::ALL.len()]) -> Self {
+    pub(crate) const fn from_files(units: [u32; RegisterFile::ALL.len()]) -> Self {
         Self(units)
     }
 
@@ -200,7 +200,7 @@ impl RegisterSets<'_> {
     /// Returns the units at the definition of an instruction's results, in a walk that is behind
     /// it: the live registers, and results without uses. A register counts once, however often the
     /// instruction writes it.
-    pub fn units_with_results(&self, instruction: Instruction) -> Units {
+    pub(crate) fn units_with_results(&self, instruction: Instruction) -> Units {
         let mut units = self.units;
         for (number, register) in self.function.result_registers(instruction).enumerate() {
             let is_again = || {

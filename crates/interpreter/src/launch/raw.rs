@@ -145,7 +145,7 @@ pub enum Number {
 
 impl Number {
     /// The value as a double, rounded to nearest.
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Number::Integer(value) => value as f64,
             Number::Float(value) => value,

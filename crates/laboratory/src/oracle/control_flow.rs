@@ -48,7 +48,10 @@ pub struct ForeignControlFlow<'a> {
 ///
 /// # Errors
 /// They differ; the message shows both.
-pub fn check_control_flow(snapshot: &Snapshot<'_>, theirs: &ForeignControlFlow<'_>) -> Result<(), String> {
+pub(crate) fn check_control_flow(
+    snapshot: &Snapshot<'_>,
+    theirs: &ForeignControlFlow<'_>,
+) -> Result<(), String> {
     let Ok(function) = from_machine(snapshot) else {
         return Ok(());
     };

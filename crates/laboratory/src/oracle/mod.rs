@@ -6,4 +6,5 @@ pub mod intervals;
 mod liveness;
 pub mod updates;
 
-pub use control_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};
+pub(crate) use control_flow::check_control_flow;
+pub use control_flow::{ForeignBlockFlow, ForeignControlFlow};

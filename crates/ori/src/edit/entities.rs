@@ -67,7 +67,7 @@ impl Function {
     }
 
     /// Returns the operand for a binary32.
-    pub fn single_operand(&mut self, value: f32) -> Operand {
+    pub(crate) fn single_operand(&mut self, value: f32) -> Operand {
         self.constant_operand(Constant::Bits {
             kind: ConstantKind::Single,
             bits: 32,
@@ -77,7 +77,7 @@ impl Function {
     }
 
     /// Returns the operand for a binary64.
-    pub fn double_operand(&mut self, value: f64) -> Operand {
+    pub(crate) fn double_operand(&mut self, value: f64) -> Operand {
         self.constant_operand(Constant::Bits {
             kind: ConstantKind::Double,
             bits: 64,
@@ -118,7 +118,7 @@ impl Function {
     }
 
     /// Returns the row of a memory access, adding it if necessary.
-    pub fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
+    pub(crate) fn intern_access(&mut self, access: MemoryAccess) -> AccessId {
         let accesses = &mut self.accesses;
         *self
             .access_ids
@@ -191,7 +191,7 @@ impl Function {
     ///
     /// # Panics
     /// The entry is among them.
-    pub fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
+    pub(crate) fn remove_blocks(&mut self, is_removed: impl Fn(Block) -> bool) {
         assert!(!is_removed(self.entry()), "the entry cannot be removed");
         self.edits.note_flow();
         let layout = std::mem::take(&mut self.layout);

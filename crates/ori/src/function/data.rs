@@ -206,7 +206,7 @@ bitflags! {
 
 impl InstructionFlags {
     /// Returns LLVM's flags of one instruction beyond those of its opcode.
-    pub fn from_behavior(behavior: Behavior) -> Self {
+    pub(crate) fn from_behavior(behavior: Behavior) -> Self {
         let mut flags = Self::empty();
         flags.set(Self::ATTACHMENTS, behavior.contains(Behavior::ATTACHMENTS));
         flags.set(

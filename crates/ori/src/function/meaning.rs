@@ -67,7 +67,7 @@ impl Function {
     }
 
     /// Returns the machine opcodes that the function's instructions had when it was imported, each once.
-    pub fn machine_opcodes(&self) -> impl Iterator<Item = &MachineOpcode> {
+    pub(crate) fn machine_opcodes(&self) -> impl Iterator<Item = &MachineOpcode> {
         self.opcodes.values()
     }
 

@@ -113,7 +113,7 @@ impl Function {
     }
 
     /// Returns the names of the function's symbols, the text of inline assembly among them.
-    pub fn symbol_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn symbol_names(&self) -> impl Iterator<Item = &str> {
         self.symbols.values().map(String::as_str)
     }
 }

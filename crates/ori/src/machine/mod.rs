@@ -24,6 +24,6 @@ mod to_machine;
 pub use exporter::ExportError;
 pub use fit::{has_machine_opcode, takes_directly};
 pub use from_machine::{ImportError, from_machine};
-pub use opcode_mapping::{OpcodeMapping, all_mappings, mapping_named, mappings_of};
+pub use opcode_mapping::{OpcodeMapping, all_mappings, mapping_named};
 pub use operand_class::{Description, Encoding, OperandClass};
 pub use to_machine::to_machine;

@@ -55,12 +55,12 @@ impl OpcodeMapping {
     }
 
     /// Returns the number of results.
-    pub fn result_count(&self) -> usize {
+    pub(crate) fn result_count(&self) -> usize {
         usize::from(self.results)
     }
 
     /// Returns the number of sources; a load may have one more.
-    pub fn source_count(&self) -> usize {
+    pub(crate) fn source_count(&self) -> usize {
         usize::from(self.sources)
     }
 
@@ -114,7 +114,7 @@ pub fn mapping_named(name: &str) -> Option<&'static OpcodeMapping> {
 }
 
 /// Returns the mappings of an operation and type, best first.
-pub fn mappings_of(
+pub(crate) fn mappings_of(
     operation: Operation,
     data_type: DataType,
 ) -> impl Iterator<Item = &'static OpcodeMapping> {
