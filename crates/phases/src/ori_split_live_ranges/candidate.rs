@@ -1,5 +1,6 @@
 //! Registers that can be split, by the kind of their definition.
 
+use crate::shared::expressions::only_defines_register;
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_ori::{AddressSpace, Function, Instruction, Operand, Operation, OperationFlags, RegisterFile};
 use smallvec::SmallVec;
@@ -98,12 +99,10 @@ fn chain_root(function: &Function, single_valued: &EntitySet<Register>, register
     root
 }
 
-/// True if executing it again is cheaper than holding its result in a register.
+/// True if executing it again is cheaper than holding its result in a register, as ptxas sees it.
+/// Rematerialize, which may add an instruction to each block, has a choice of its own.
 fn is_cheap(function: &Function, definition: Instruction) -> bool {
-    if function.results(definition).len() != 1
-        || !function.is_removable_if_unused(definition)
-        || function.reads_undefined(definition)
-    {
+    if !only_defines_register(function, definition) {
         return false;
     }
     let operation = function.operation(definition);

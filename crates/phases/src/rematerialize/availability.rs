@@ -3,6 +3,7 @@
 
 use crate::instruction_order::Weights;
 use crate::never_worse::is_data;
+use crate::shared::expressions::only_defines_register;
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{AddressSpace, DataType, Function, Instruction, Liveness, Operation, OperationFlags};
@@ -43,20 +44,11 @@ impl Availability<'_> {
 
 /// True if recomputing it is cheaper than holding it in a register.
 pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
-    is_cheap_operation(function, definition)
-        && has_one_result(function, definition)
-        && function.is_removable_if_unused(definition)
-        && !function.reads_undefined(definition)
+    is_cheap_operation(function, definition) && only_defines_register(function, definition)
 }
 
-/// True if the only result of an instruction is a register for data.
-fn has_one_result(function: &Function, definition: Instruction) -> bool {
-    let mut results = function.results(definition).iter();
-    let first = results.next().and_then(|result| result.as_register());
-    first.is_some_and(|result| is_data(function, result)) && results.next().is_none()
-}
-
-/// True if an operation takes less than a register is worth.
+/// True if an operation takes less than a register is worth. The splitting of live ranges decides as
+/// ptxas does instead.
 fn is_cheap_operation(function: &Function, definition: Instruction) -> bool {
     match function.operation(definition) {
         // Reading a special register takes long, and an undefined value costs nothing.

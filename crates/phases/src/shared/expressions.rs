@@ -10,6 +10,7 @@
 //! call, a terminator or unknown to Ori, carries attachments that only LLVM can copy, or reads an
 //! undefined register.
 
+use crate::never_worse::is_data;
 use crate::shared::copies::is_alike;
 use oriel_engine::entity::{EntitySet, Register};
 use oriel_engine::snapshot::abi::MemoryFlags;
@@ -34,6 +35,17 @@ pub(crate) enum ExpressionKind {
     SpecialFunction,
     /// Anything else.
     Arithmetic,
+}
+
+/// True if all that an instruction does is to define one register for data, without reading an
+/// undefined value: so it can be executed again elsewhere, if its operands are the same there.
+pub(crate) fn only_defines_register(function: &Function, instruction: Instruction) -> bool {
+    let mut results = function.results(instruction).iter();
+    let first = results.next().and_then(|result| result.as_register());
+    first.is_some_and(|result| is_data(function, result))
+        && results.next().is_none()
+        && function.is_removable_if_unused(instruction)
+        && !function.reads_undefined(instruction)
 }
 
 /// Returns the kind of expression that an instruction is, or none if it is not just a value.
