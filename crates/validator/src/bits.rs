@@ -144,25 +144,7 @@ impl Values {
                         false => part.width,
                     };
                     let piece = self.extract(value, low, most);
-                    let terms = match self.width(piece) == width {
-                        true => self.as_sum(piece),
-                        false => match self.as_constant(piece) {
-                            Some(constant) => Sum {
-                                constant,
-                                ..Sum::default()
-                            },
-                            None => Sum {
-                                constant: 0,
-                                terms: SmallVec::from_slice(&[(piece, 1)]),
-                            },
-                        },
-                    };
-                    sum.constant = sum.constant.wrapping_add(terms.constant.wrapping_mul(factor));
-                    let scaled = terms
-                        .terms
-                        .iter()
-                        .map(|&(value, by)| (value, by.wrapping_mul(factor)));
-                    sum.terms.extend(scaled);
+                    sum.add_scaled(&self.as_sum_of_width(width, piece), factor);
                 }
             }
         }
@@ -346,14 +328,7 @@ impl Values {
         {
             return self.make_of_bits(width, &parts);
         }
-        let constant = self.as_constant(value);
-        let sum = Sum {
-            constant: constant.unwrap_or(0),
-            terms: match constant {
-                Some(_) => SmallVec::new(),
-                None => SmallVec::from_slice(&[(value, 1)]),
-            },
-        };
+        let sum = self.as_sum_of_width(width, value);
         self.make_sum(width, sum)
     }
 

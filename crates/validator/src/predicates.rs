@@ -458,10 +458,7 @@ impl PathConditions {
         let Operator::Sum { constant } = values.operator(predicate) else {
             return predicate;
         };
-        let mut sum = Sum {
-            constant,
-            terms: SmallVec::new(),
-        };
+        let mut sum = Sum::of_constant(constant);
         let mut is_changed = false;
         for (term, factor) in values.as_sum(predicate).terms {
             let known = self.known.get(&term).copied();

@@ -25,14 +25,45 @@ pub(super) struct Sum {
     pub terms: SmallVec<[(Value, u64); 4]>,
 }
 
+impl Sum {
+    pub fn of_constant(constant: u64) -> Self {
+        Self {
+            constant,
+            terms: SmallVec::new(),
+        }
+    }
+
+    fn of_term(term: Value) -> Self {
+        Self {
+            constant: 0,
+            terms: SmallVec::from_slice(&[(term, 1)]),
+        }
+    }
+
+    /// Adds `factor * other`. The terms are in any order afterwards.
+    pub fn add_scaled(&mut self, other: &Self, factor: u64) {
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
+        let terms = other.terms.iter();
+        self.terms
+            .extend(terms.map(|&(term, by)| (term, by.wrapping_mul(factor))));
+    }
+}
+
 impl Values {
+    /// Returns a value as a sum of this width. One of another width is a constant or a single term, since
+    /// it wraps around at its own width.
+    pub fn as_sum_of_width(&self, width: u32, value: Value) -> Sum {
+        match self.as_constant(value) {
+            _ if self.width(value) == width => self.as_sum(value),
+            Some(constant) => Sum::of_constant(constant),
+            None => Sum::of_term(value),
+        }
+    }
+
     /// Returns a value as a sum. A value that is not a sum is one term.
     pub fn as_sum(&self, value: Value) -> Sum {
         match self.operator(value) {
-            Operator::Constant { low, .. } => Sum {
-                constant: low,
-                ..Sum::default()
-            },
+            Operator::Constant { low, .. } => Sum::of_constant(low),
             Operator::Sum { constant } => Sum {
                 constant,
                 terms: self
@@ -44,10 +75,7 @@ impl Values {
                     })
                     .collect(),
             },
-            _ => Sum {
-                constant: 0,
-                terms: SmallVec::from_slice(&[(value, 1)]),
-            },
+            _ => Sum::of_term(value),
         }
     }
 
@@ -176,12 +204,7 @@ impl Values {
             };
             return self.intern(Operator::LongSum, width, &[first, second]);
         }
-        sum.constant = sum.constant.wrapping_add(other.constant.wrapping_mul(factor));
-        let scaled = other
-            .terms
-            .iter()
-            .map(|&(value, by)| (value, by.wrapping_mul(factor)));
-        sum.terms.extend(scaled);
+        sum.add_scaled(&other, factor);
         self.make_sum(width, sum)
     }
 
@@ -245,10 +268,7 @@ impl Values {
             };
             return self.intern(Operator::Product, width, &[left, right]);
         };
-        let mut sum = Sum {
-            constant: first.constant.wrapping_mul(second.constant),
-            terms: SmallVec::new(),
-        };
+        let mut sum = Sum::of_constant(first.constant.wrapping_mul(second.constant));
         sum.terms.extend(products);
         let by_constant = |(value, by): &(Value, u64), constant: u64| (*value, by.wrapping_mul(constant));
         sum.terms
@@ -282,10 +302,7 @@ impl Values {
     /// Returns the low bits of a sum: the sum of the low bits.
     pub fn truncate_sum(&mut self, value: Value, width: u32) -> Value {
         let sum = self.as_sum(value);
-        let mut low = Sum {
-            constant: sum.constant,
-            terms: SmallVec::new(),
-        };
+        let mut low = Sum::of_constant(sum.constant);
         for (part, factor) in sum.terms {
             if factor & low_bits(width) == 0 {
                 continue;
@@ -303,22 +320,7 @@ impl Values {
                 }
                 _ => self.low_bits(part, width),
             };
-            let terms = match self.width(part) == width {
-                true => self.as_sum(part),
-                false => Sum {
-                    constant: self.as_constant(part).unwrap_or(0),
-                    terms: match self.as_constant(part) {
-                        Some(_) => SmallVec::new(),
-                        None => SmallVec::from_slice(&[(part, 1)]),
-                    },
-                },
-            };
-            low.constant = low.constant.wrapping_add(terms.constant.wrapping_mul(factor));
-            let scaled = terms
-                .terms
-                .iter()
-                .map(|&(part, by)| (part, by.wrapping_mul(factor)));
-            low.terms.extend(scaled);
+            low.add_scaled(&self.as_sum_of_width(width, part), factor);
         }
         self.make_sum(width, low)
     }
