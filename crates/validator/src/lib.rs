@@ -76,7 +76,7 @@ use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::machine::from_machine;
 use oriel_ori::{Function, Instruction, StackObject};
-use related::{Hints, Related, Unrelated};
+use related::{Hints, Related, Unrelated, last_blocks};
 use side::Side;
 use std::fmt::Write;
 
@@ -345,12 +345,11 @@ fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints:
         else {
             continue;
         };
-        let node = related.nodes.iter().find(|node| {
-            let stretch = &node.stretches[1];
-            stretch[stretch.len() - 1].block == doubt.block
-        });
-        let Some(node) = node else { continue };
-        let blocks = [0, 1].map(|side: usize| node.stretches[side][node.stretches[side].len() - 1].block);
+        let mut nodes = related.nodes.iter();
+        let Some(node) = nodes.find(|node| last_blocks(&node.stretches)[1] == doubt.block) else {
+            continue;
+        };
+        let blocks = last_blocks(&node.stretches);
         for side in 0..2 {
             if let Some(holds) = constants[side]
                 && sides[side].function.is_placed(blocks[side])

@@ -17,7 +17,7 @@ mod stack;
 use super::effects::{Chains, is_convergent, may_not_return, touches, written_by_store};
 use super::memory::{Slots, StackPieces};
 use super::predicates::PathConditions;
-use super::related::{PairEnd, Related, RelatedNode};
+use super::related::{PairEnd, Related, RelatedNode, last_blocks};
 use super::side::{Side, terminator};
 use super::values::{Named, Operator, Value, Values};
 use super::{Doubt, DoubtKind};
@@ -377,10 +377,9 @@ impl<'a> NumberingPass<'a, '_> {
     ) {
         let values = values.filter(|_| self.doubts.is_empty() && self.settings.is_thorough);
         let values = values.map(|values| Box::new(values.map(|value| self.values.show(value))));
-        let segments = &self.related.nodes[node.index()].stretches[side];
         let block = instruction
             .and_then(|instruction| self.sides[side].function.block_of(instruction))
-            .unwrap_or(segments[segments.len() - 1].block);
+            .unwrap_or(last_blocks(&self.related.nodes[node.index()].stretches)[side]);
         self.doubts.push(Doubt {
             instruction,
             values,

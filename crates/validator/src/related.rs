@@ -31,6 +31,13 @@ pub(super) struct Segment {
 /// The blocks of one function in a node, in the order in which control runs through them.
 pub(super) type Stretch = SmallVec<[Segment; 1]>;
 
+/// Returns the last block of each stretch. A stretch has at least one block.
+pub(super) fn last_blocks(stretches: &[Stretch; 2]) -> [Block; 2] {
+    stretches
+        .each_ref()
+        .map(|stretch| stretch[stretch.len() - 1].block)
+}
+
 /// An edge of the related flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
@@ -173,7 +180,7 @@ impl Builder<'_, '_> {
             )
         });
         loop {
-            let at = [0, 1].map(|side: usize| stretches[side][stretches[side].len() - 1].block);
+            let at = last_blocks(&stretches);
             if self.follow_decided_branches(pair, at, &mut stretches)? {
                 continue;
             }

@@ -173,10 +173,7 @@ impl NumberingPass<'_, '_> {
     }
 
     pub(super) fn compare_ends(&mut self, node: RelatedNode) {
-        let blocks = [0, 1].map(|side: usize| {
-            let stretch = &self.related.nodes[node.index()].stretches[side];
-            stretch[stretch.len() - 1].block
-        });
+        let blocks = last_blocks(&self.related.nodes[node.index()].stretches);
         match self.related.nodes[node.index()].end {
             PairEnd::Jump => {}
             PairEnd::Branch { opposite } => {

@@ -193,12 +193,7 @@ impl NumberingPass<'_, '_> {
         if self.load_of_stack(side, instruction, address, in_memory) {
             return;
         }
-        let operator = Operator::Operation {
-            operation: Operation::Ld,
-            data_type: DataType::None,
-            source_type: DataType::of_bits(bits).unwrap_or(in_memory),
-            modifiers: function.modifiers(instruction),
-        };
+        let operator = access_operator(function, instruction, in_memory);
         let results = function.results(instruction);
         let mut rest: SmallVec<[Value; 4]> = SmallVec::new();
         let size = u64::from(bits / 8) * results.len() as u64;
@@ -329,12 +324,7 @@ impl NumberingPass<'_, '_> {
         if self.store_to_stack(side, address, in_memory, &operands[1..]) {
             return;
         }
-        let operator = Operator::Operation {
-            operation: Operation::St,
-            data_type: DataType::None,
-            source_type: DataType::of_bits(bits).unwrap_or(in_memory),
-            modifiers: function.modifiers(instruction),
-        };
+        let operator = access_operator(function, instruction, in_memory);
         let action = match self.settings.is_thorough {
             true => self.values.intern(operator, 0, &operands),
             false => address,
@@ -467,5 +457,15 @@ impl NumberingPass<'_, '_> {
         }
         let difference = self.values.subtract(width, one, other);
         self.values.as_constant(difference)
+    }
+}
+
+/// Returns the operator of a plain load or store. Of the type in memory only the size counts.
+fn access_operator(function: &Function, instruction: Instruction, in_memory: DataType) -> Operator {
+    Operator::Operation {
+        operation: function.operation(instruction),
+        data_type: DataType::None,
+        source_type: DataType::of_bits(in_memory.bits()).unwrap_or(in_memory),
+        modifiers: function.modifiers(instruction),
     }
 }
