@@ -175,10 +175,9 @@ fn say(function: &Function, context: &mut PhaseContext<'_>, copy: Instruction, d
 mod tests {
     use super::*;
     use crate::registry::{PHASES, Profiles, named};
-    use crate::testing::{add_copies, run_phase, run_phase_with};
+    use crate::testing::{add_copies, kernel, run_phase, run_phase_with};
     use crate::{Manager, PhaseOptions, PhaseResult, backend};
     use oriel_engine::snapshot::abi::Stage;
-    use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;
     use oriel_random::{Random, Stream};
     use proptest::prelude::*;
@@ -188,8 +187,7 @@ mod tests {
     }
 
     fn after_with(lines: &str, options: &PhaseOptions) -> String {
-        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{lines}    RET\n}}\n");
-        let mut function = parse_function(&text).expect("it is well formed");
+        let mut function = kernel("sm_80 late", &format!("bix0:\n{lines}    RET\n"));
         let before = function.to_string();
         let changed = run_phase_with(run, &mut function, options);
         assert_eq!(function.verify(), []);
@@ -264,7 +262,7 @@ mod tests {
     #[test]
     fn the_progress_of_the_pipeline_is_that_of_the_last_marker() {
         use crate::progress::PipelineProgress;
-        let mut function = parse_function("kernel \"k\" sm_80 late {\nbix0:\n    RET\n}\n").unwrap();
+        let mut function = kernel("sm_80 late", "bix0:\n    RET\n");
         let options = PhaseOptions::default();
         let mut manager = Manager::new(&options, false);
         for (name, progress) in [

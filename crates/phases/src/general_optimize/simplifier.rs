@@ -118,14 +118,11 @@ mod tests {
     use super::*;
     use crate::general_optimize::branch_conditions::conditional_branch;
     use crate::general_optimize::values::Values;
-    use crate::testing::block;
-    use oriel_ori::parse_function;
+    use crate::testing::{block, kernel};
 
     /// Returns the known value of the predicate on which a block branches.
     fn known(text: &str, number: usize) -> Option<bool> {
-        let text = format!("kernel \"k\" sm_80 ssa {{\n{text}}}\n");
-        let function = parse_function(&text).expect("it is well formed");
-        assert_eq!(function.verify(), []);
+        let function = kernel("sm_80 ssa", text);
         let flow = ControlFlow::of(&function);
         let branch_conditions = BranchConditions::new(&function, &flow, &mut Values::default(), true);
         let (predicate, _) = conditional_branch(&function, block(number)).expect("a branch");

@@ -1,7 +1,6 @@
-use crate::testing::{check_on_random_functions, has, lines_after, run_named};
+use crate::testing::{check_on_random_functions, has, kernel, lines_after, run_named};
 use crate::{Manager, PhaseOptions, PhaseResult, Statistics, registry};
 use oriel_engine::snapshot::abi::Stage;
-use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 
 #[test]
@@ -82,8 +81,7 @@ fn equal_arms_fold_but_for_limited_floats() {
 fn limited_folding_leaves_integers_where_the_gpu_is_simple() {
     for (sm, folds) in [(60, false), (50, true), (90, true)] {
         let body = select("b32", "ISETP.lt.s32");
-        let text = format!("kernel \"k\" sm_{sm} ssa {{\n{body}}}\n");
-        let mut function = parse_function(&text).expect("it is well formed");
+        let mut function = kernel(&format!("sm_{sm} ssa"), &body);
         let (result, ..) = run_named("GeneralOptimize", &mut function, &["LimitFoldFp"], 2);
         assert_eq!(result == PhaseResult::Changed, folds, "sm_{sm}");
     }
@@ -147,8 +145,7 @@ fn a_chain_of_selects_ends_in_one_run() {
 
 #[test]
 fn the_report_says_what_was_done() {
-    let text = format!("kernel \"k\" sm_80 ssa {{\n{}}}\n", select("b32", "ISETP.lt.s32"));
-    let mut function = parse_function(&text).expect("it is well formed");
+    let mut function = kernel("sm_80 ssa", &select("b32", "ISETP.lt.s32"));
     let (_, statistics, remarks) = run_named("GeneralOptimize", &mut function, &[], 2);
     let count = |counter| statistics.counter("GeneralOptimize", counter);
     assert_eq!([count("folded-selects"), count("iterations-2")], [1, 1]);

@@ -120,12 +120,11 @@ fn transparent_definition(function: &Function, register: Register) -> Option<Ins
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::kernel;
     use oriel_engine::entity::EntityRef;
-    use oriel_ori::parse_function;
 
     fn equal(lines: &str, one: usize, other: usize) -> bool {
-        let text = format!("kernel \"k\" sm_80 ssa {{\nbix0:\n{lines}    RET\n}}\n");
-        let function = parse_function(&text).expect("it is well formed");
+        let function = kernel("sm_80 ssa", &format!("bix0:\n{lines}    RET\n"));
         let mut values = Values::default();
         values.of(&function, Register::new(one)) == values.of(&function, Register::new(other))
     }

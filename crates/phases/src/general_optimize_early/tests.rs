@@ -1,5 +1,4 @@
-use crate::testing::{check_on_random_functions, has, lines_after, run_named};
-use oriel_ori::parse_function;
+use crate::testing::{check_on_random_functions, has, kernel, lines_after, run_named};
 
 #[test]
 fn random_functions_stay_in_order() {
@@ -130,7 +129,7 @@ fn a_value_that_is_used_further_keeps_its_block() {
 #[test]
 fn the_report_says_what_was_done_in_which_block() {
     let body = exits("lt.s32 %1, %2", "lt.s32 %1, %2");
-    let mut function = parse_function(&format!("kernel \"k\" sm_80 ssa {{\n{body}}}\n")).unwrap();
+    let mut function = kernel("sm_80 ssa", &body);
     let (_, statistics, remarks) = run_named("GeneralOptimizeEarly", &mut function, &[], 2);
     let count = |counter| statistics.counter("GeneralOptimizeEarly", counter);
     assert_eq!(

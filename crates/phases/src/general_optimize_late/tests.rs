@@ -1,7 +1,6 @@
 use crate::PhaseResult;
-use crate::testing::{check_on_random_functions, has, lines_after, run_named};
+use crate::testing::{check_on_random_functions, has, kernel, lines_after, run_named};
 use oriel_engine::snapshot::abi::FunctionFlags;
-use oriel_ori::parse_function;
 
 #[test]
 fn random_functions_stay_in_order() {
@@ -30,8 +29,7 @@ fn gates_leave_everything() {
         let lines = lines_after("GeneralOptimizeLate", &body(ONE_MOVE), knobs, level);
         assert!(has(&lines, "MOV"), "{lines:?}");
     }
-    let text = format!("kernel \"k\" sm_80 ssa {{\n{}}}\n", body(ONE_MOVE));
-    let mut function = parse_function(&text).expect("it is well formed");
+    let mut function = kernel("sm_80 ssa", &body(ONE_MOVE));
     function.info.flags |= FunctionFlags::OPT_SIZE;
     let (result, ..) = run_named("GeneralOptimizeLate", &mut function, &[], 3);
     assert_eq!(result, PhaseResult::Unchanged);
@@ -120,8 +118,7 @@ fn option_31_extended_follows_moves_with_several_uses_on_dual_issue_gpus() {
         (50, &[], false),
         (80, &["31=3"], false),
     ] {
-        let text = format!("kernel \"k\" sm_{sm} ssa {{\n{lines}}}\n");
-        let mut function = parse_function(&text).expect("it is well formed");
+        let mut function = kernel(&format!("sm_{sm} ssa"), &lines);
         let (result, ..) = run_named("GeneralOptimizeLate", &mut function, knobs, 3);
         assert_eq!(result == PhaseResult::Changed, follows, "sm_{sm} {knobs:?}");
     }

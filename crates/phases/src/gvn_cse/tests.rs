@@ -7,9 +7,7 @@ use crate::{PhaseOptions, knobs::Knobs};
 use oriel_engine::entity::{Block, EntityRef, Register};
 use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::random_function::random_function;
-use oriel_ori::{
-    ControlFlow, Instruction, MemoryKinds, MemoryVersions, Operand, Operation, Position, parse_function,
-};
+use oriel_ori::{ControlFlow, Instruction, MemoryKinds, MemoryVersions, Operand, Operation, Position};
 use oriel_random::{Random, Stream};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -250,8 +248,7 @@ bix0:
 #[test]
 fn a_value_is_kept_only_where_there_is_room() {
     let removed = |budget| {
-        let text = format!("kernel \"k\" sm_90 ssa {{\n{UNDER_PRESSURE}}}\n");
-        let mut function = parse_function(&text).unwrap();
+        let mut function = kernel("sm_90 ssa", UNDER_PRESSURE);
         let options = PhaseOptions {
             register_budget: budget,
             ..PhaseOptions::default()

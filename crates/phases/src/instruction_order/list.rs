@@ -303,16 +303,15 @@ fn registers_read(function: &Function, instruction: Instruction) -> impl Iterato
 mod tests {
     use super::super::tests::rules;
     use super::*;
+    use crate::testing::kernel;
     use oriel_engine::snapshot::abi::Stage;
-    use oriel_ori::parse_function;
     use oriel_ori::random_function::random_function;
     use proptest::prelude::*;
 
     /// Returns the order of the entry block of a kernel in late form, by numbers in the present
     /// one.
     fn numbers(rule: ChoiceRule, body: &str) -> Vec<usize> {
-        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
-        let function = parse_function(&text).unwrap_or_else(|error| panic!("{error}"));
+        let function = kernel("sm_80 late", &format!("bix0:\n{body}    RET\n"));
         let liveness = Liveness::of(&function);
         let graph = DependencyGraph::compute(&function, function.entry());
         let weights = Weights::of(&function);

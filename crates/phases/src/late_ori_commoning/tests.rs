@@ -1,7 +1,6 @@
 use super::*;
 use crate::PhaseOptions;
 use crate::testing::{kernel, options_with, run_phase_with};
-use oriel_ori::parse_function;
 use oriel_ori::random_function::random_function;
 use proptest::prelude::*;
 
@@ -153,7 +152,7 @@ bix0:
     RET
 ";
     let is_removed = |form: &str, budget, forced| {
-        let mut function = parse_function(&format!("kernel \"k\" sm_90 {form} {{\n{body}}}\n")).unwrap();
+        let mut function = kernel(&format!("sm_90 {form}"), body);
         let mut options = PhaseOptions {
             register_budget: budget,
             ..PhaseOptions::default()
@@ -172,8 +171,7 @@ bix0:
 #[test]
 fn classes_only_filter() {
     let class = |hash| {
-        let text = format!("kernel \"k\" sm_90 ssa {{\n{COPIED}}}\n");
-        let function = parse_function(&text).unwrap();
+        let function = kernel("sm_90 ssa", COPIED);
         let shl = function.instructions(function.entry()).nth(1).unwrap();
         class_of(&function, shl, hash)
     };

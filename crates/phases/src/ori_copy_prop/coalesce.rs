@@ -224,12 +224,11 @@ fn remove_identities(function: &mut Function) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::kernel;
     use oriel_engine::entity::EntityRef;
-    use oriel_ori::parse_function;
 
     fn interfere(body: &str) -> bool {
-        let text = format!("kernel \"k\" sm_80 late {{\nbix0:\n{body}    RET\n}}\n");
-        let function = parse_function(&text).expect("it is well formed");
+        let function = kernel("sm_80 late", &format!("bix0:\n{body}    RET\n"));
         let liveness = Liveness::of(&function);
         let [one, other] = [1, 2].map(Register::new);
         let found = interfere_but_for_copies(&function, &liveness, one, other);

@@ -1,5 +1,5 @@
 use crate::registry::named;
-use crate::testing::{add_copies, has, options_with};
+use crate::testing::{add_copies, has, kernel, options_with};
 use crate::{Manager, PhaseResult, Remark};
 use oriel_engine::entity::EntityRef;
 use oriel_engine::snapshot::abi::Stage;
@@ -473,7 +473,7 @@ bix2:
 #[test]
 fn each_decision_is_a_remark() {
     let remarks = |stage: &str, lines: &str, knobs: &[&str]| {
-        let mut function = parse_function(&format!("kernel \"k\" sm_80 {stage} {{\n{lines}}}\n")).unwrap();
+        let mut function = kernel(&format!("sm_80 {stage}"), lines);
         let phase = if stage == "ssa" {
             "OriCopyPropSsa"
         } else {
