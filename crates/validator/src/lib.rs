@@ -338,6 +338,19 @@ fn are_alike(before: &Function, after: &Function) -> bool {
 fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints: &mut Hints) -> bool {
     let mut is_new = false;
     for doubt in doubts {
+        if doubt.kind == DoubtKind::Undecided && !doubt.is_after {
+            let decided = |node: &&related::RelatedData| {
+                let is_here =
+                    |segment: &related::Segment| segment.block == doubt.block && segment.decided.is_some();
+                node.stretches[0].iter().any(is_here)
+            };
+            if let Some(node) = related.nodes.iter().find(decided) {
+                let begin = [0, 1].map(|side: usize| node.stretches[side][0].block);
+                let place = (begin[0], begin[1], doubt.block);
+                is_new |= hints.merged.insert(place, ()).is_none();
+            }
+            continue;
+        }
         let DoubtKind::Condition {
             constants,
             is_opposite,

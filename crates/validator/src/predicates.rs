@@ -302,7 +302,9 @@ impl PathConditions {
     /// Learns the value of a predicate.
     pub fn learn(&mut self, values: &mut Values, predicate: Value, holds: bool) {
         let sum = values.as_sum(predicate);
+        let opposite = values.not(predicate);
         self.set(predicate, holds);
+        self.set(opposite, !holds);
         match sum.terms[..] {
             // A term, or its negation.
             [(term, _)] => {

@@ -55,6 +55,8 @@ pub(super) enum PairEnd {
     Jump,
     /// Both branch; the conditions must be equal or opposite.
     Branch { opposite: bool },
+    /// Only the function before branches, and the function after does in one place what both targets do.
+    Merged,
     /// Both select among several targets by the same operands.
     Choice,
     /// Both leave the function.
@@ -77,6 +79,9 @@ pub(super) struct Hints {
     /// Branches that go one way only, by side: the blocks with which the stretches start, the
     /// block, and whether its condition holds.
     pub decided: [NumberMap<(Block, Block, Block), bool>; 2],
+    /// Branches of the function before whose targets the function after has merged: the blocks with which the
+    /// stretches start, and the block.
+    pub merged: NumberMap<(Block, Block, Block), ()>,
 }
 
 /// The related flow, with derived data.
@@ -192,6 +197,15 @@ impl Builder<'_, '_> {
                     }
                     let edge = self.edge([before, after], at, None);
                     (PairEnd::Jump, SmallVec::from_elem(edge, 1))
+                }
+                [End::Branch(yes, no), End::Jump(after)]
+                    if self.hints.merged.contains_key(&(pair[0], pair[1], at[0])) =>
+                {
+                    let edges = [(yes, true), (no, false)]
+                        .into_iter()
+                        .map(|(before, sense)| self.edge([before, after], at, Some(sense)))
+                        .collect();
+                    (PairEnd::Merged, without_repetition(edges))
                 }
                 [End::Branch(yes, no), End::Jump(after)] => {
                     match self.is_decided(at, after, [yes, no]) {

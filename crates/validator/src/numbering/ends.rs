@@ -176,6 +176,12 @@ impl NumberingPass<'_, '_> {
         let blocks = last_blocks(&self.related.nodes[node.index()].stretches);
         match self.related.nodes[node.index()].end {
             PairEnd::Jump => {}
+            PairEnd::Merged => {
+                let branch = terminator(self.sides[0].function, blocks[0]);
+                let condition = self.source(0, branch, 0);
+                let condition = self.path_conditions.apply(self.values, condition);
+                self.conditions[node.index()] = condition.into();
+            }
             PairEnd::Branch { opposite } => {
                 let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
                 let conditions = [0, 1].map(|side| {

@@ -286,3 +286,69 @@ fn a_comparison_of_floats_decides_others_of_the_same_numbers() {
         }
     }
 }
+
+/// Both targets of the branch do the same, if `ONE` and `OTHER` do.
+const TWICE: &str = "\
+bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.lt.s32 %1, 4
+    BRA %2, bix1, bix2
+bix1:
+    ONE
+    BRA bix3
+bix2:
+    OTHER
+    BRA bix3
+bix3:
+    RET
+";
+
+#[test]
+fn targets_that_do_the_same_may_be_merged() {
+    const STORE: &str = "ST.global.b32 1, [%10]";
+    const VOLATILE: &str = "ST.volatile.global.b32 1, [%10]";
+    // Lanes that wait at two barriers don't wait for each other.
+    const BARRIER: &str = "BAR.sync 0";
+    let is_allowed = |one: &str, other: &str, label: &str| {
+        let [before, after] = [("BRA %2, bix1, bix2", other), (label, one)].map(|(branch, other)| {
+            let text = TWICE.replace("BRA %2, bix1, bix2", branch);
+            parse("ssa", &text.replace("ONE", one).replace("OTHER", other))
+        });
+        compare(&before, &after).is_ok()
+    };
+    for label in ["BRA bix1", "BRA bix2"] {
+        assert!(is_allowed(STORE, STORE, label));
+        assert!(is_allowed(VOLATILE, VOLATILE, label));
+        assert!(!is_allowed(STORE, "ST.global.b32 2, [%10]", label));
+        assert!(!is_allowed(BARRIER, BARRIER, label));
+    }
+}
+
+#[test]
+fn a_branch_on_several_comparisons_decides_a_select_with_the_same_condition() {
+    let text = "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = LD.param::entry.b32 [8]
+    %2:P = ISETP.ne.b32 %1, 0
+    %3:P = ISETP.ne.b32 %1, 1
+    %4:P = AND.b1 %2, %3
+    %5:R32 = SEL.b32 0, %1, %4
+    BRA %4, bix2, bix1
+bix1:
+    ST.global.b32 %5, [%10]
+    RET
+bix2:
+    ST.global.b32 7, [%10]
+    RET
+";
+    let before = parse("ssa", text);
+    let after = |value: &str| {
+        parse(
+            "ssa",
+            &text.replace("ST.global.b32 %5", &format!("ST.global.b32 {value}")),
+        )
+    };
+    assert_eq!(compare(&before, &after("%1")), Ok(()));
+    assert!(compare(&before, &after("0")).is_err());
+}
