@@ -152,6 +152,8 @@ pub(super) struct NumberingPass<'a, 'f> {
     convergent: NumberMap<(u8, Instruction), Instruction>,
     /// By node: effects of the function before that may not return.
     ends_before: Vec<u32>,
+    /// Of a value of the function before and one of the function after: whether the first may become the second.
+    compared: NumberMap<(Value, Value), ends::Compared>,
 }
 
 /// The findings of a pass.
@@ -227,6 +229,7 @@ pub(super) fn number(
         shares_numbers: sides[0].shares_numbers(&sides[1]),
         convergent: NumberMap::default(),
         ends_before: vec![0; nodes],
+        compared: NumberMap::default(),
     };
     pass.run();
     pass.justify_loads();

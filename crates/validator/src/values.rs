@@ -122,6 +122,16 @@ pub(super) enum Bitwise {
     Xor,
 }
 
+impl Operator {
+    /// The words for each operand: the operand, and of a sum the two halves of its factor.
+    pub const fn words_of_part(self) -> usize {
+        match self {
+            Self::Sum { .. } => 3,
+            _ => 1,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct ValueData {
     operator: Operator,
@@ -273,13 +283,9 @@ impl Values {
 
     /// Returns the values that a node is made of.
     pub fn parts_of(&self, value: Value) -> impl Iterator<Item = Value> + '_ {
-        let step = match self.operator(value) {
-            Operator::Sum { .. } => 3,
-            _ => 1,
-        };
         self.words(value)
             .iter()
-            .step_by(step)
+            .step_by(self.operator(value).words_of_part())
             .map(|&word| Value::from_u32(word))
     }
 

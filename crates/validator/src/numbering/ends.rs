@@ -2,6 +2,17 @@
 
 use super::*;
 
+/// The deepest nesting of values that are compared.
+const DEEPEST: u32 = 64;
+
+/// What is known of whether one value may become another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Compared {
+    Refined,
+    /// It is not known from operations that are nested so deeply.
+    NotWithin(u32),
+}
+
 impl NumberingPass<'_, '_> {
     /// Instructions that depend on which threads execute them together must correspond one to one.
     fn match_convergent(&mut self, node: RelatedNode) {
@@ -82,7 +93,7 @@ impl NumberingPass<'_, '_> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
             let found = after.iter().position(|other| {
-                effect.chains == other.chains && self.refines(effect.action, other.action, 8)
+                effect.chains == other.chains && self.refines(effect.action, other.action, DEEPEST)
             });
             let Some(position) = found else {
                 let like = after.iter().find(|other| {
@@ -140,7 +151,7 @@ impl NumberingPass<'_, '_> {
 
     /// True if a value of the function before may become that of the function after. An undefined
     /// value may become any value.
-    pub(super) fn refines(&self, before: Value, after: Value, depth: u32) -> bool {
+    pub(super) fn refines(&mut self, before: Value, after: Value, depth: u32) -> bool {
         if before == after {
             return true;
         }
@@ -153,23 +164,57 @@ impl NumberingPass<'_, '_> {
         if depth == 0 || matches!(operator, Operator::Join { is_open: true, .. }) {
             return false;
         }
-        if let Operator::Join { is_open: false, .. } = operator
-            && self.values.operator(after) != operator
-        {
-            return self
-                .values
-                .parts_of(before)
-                .all(|part| self.refines(part, after, depth - 1));
+        // States of memory contain each other many times.
+        let compared = self.compared.get(&(before, after)).copied();
+        match compared {
+            Some(Compared::Refined) => return true,
+            Some(Compared::NotWithin(tried)) if depth <= tried => return false,
+            _ => {}
         }
-        let (one, other) = (self.values.words(before), self.values.words(after));
-        operator == self.values.operator(after)
-            && !matches!(operator, Operator::Sum { .. })
-            && self.values.width(before) == self.values.width(after)
-            && one.len() == other.len()
-            && one
-                .iter()
-                .zip(other)
-                .all(|(&one, &other)| self.refines(Value::from_u32(one), Value::from_u32(other), depth - 1))
+        let is_refined = self.parts_refine(before, after, depth - 1);
+        let result = match is_refined {
+            true => Compared::Refined,
+            false => Compared::NotWithin(depth),
+        };
+        self.compared.insert((before, after), result);
+        is_refined
+    }
+
+    /// True if the operands of a value may become those of another one of the same kind, or all values
+    /// that meet at a join the other one.
+    fn parts_refine(&mut self, before: Value, after: Value, depth: u32) -> bool {
+        let operator = self.values.operator(before);
+        let is_same = operator == self.values.operator(after);
+        if let Operator::Join { is_open: false, .. } = operator
+            && !is_same
+        {
+            let parts: SmallVec<[Value; 8]> = self.values.parts_of(before).collect();
+            return parts.into_iter().all(|part| self.refines(part, after, depth));
+        }
+        if !is_same
+            || self.values.width(before) != self.values.width(after)
+            || self.values.words(before).len() != self.values.words(after).len()
+        {
+            return false;
+        }
+        // A sum's words are terms with factors, which must be equal.
+        let step = operator.words_of_part();
+        let [one, other] = [before, after].map(|value| self.values.words(value).chunks(step));
+        if one
+            .clone()
+            .zip(other.clone())
+            .any(|(one, other)| one[1..] != other[1..])
+        {
+            return false;
+        }
+        let first = |words: &[u32]| Value::from_u32(words[0]);
+        let pairs: SmallVec<[[Value; 2]; 8]> = one
+            .zip(other)
+            .map(|(one, other)| [first(one), first(other)])
+            .collect();
+        pairs
+            .into_iter()
+            .all(|[one, other]| self.refines(one, other, depth))
     }
 
     pub(super) fn compare_ends(&mut self, node: RelatedNode) {
@@ -193,7 +238,7 @@ impl NumberingPass<'_, '_> {
                     true => self.values.not(conditions[1]),
                     false => conditions[1],
                 };
-                if !self.refines(conditions[0], after, 8) {
+                if !self.refines(conditions[0], after, DEEPEST) {
                     let constants = conditions.map(|condition| self.values.as_constant(condition));
                     let is_opposite = self.values.not(conditions[0]) == after;
                     let kind = DoubtKind::Condition {
@@ -216,7 +261,7 @@ impl NumberingPass<'_, '_> {
                     self.doubt(DoubtKind::End, 1, Some(ends[1]), node);
                 } else if operation == Operation::Brx {
                     let [before, after] = [0, 1].map(|side| self.source(side, ends[side], 0));
-                    if !self.refines(before, after, 8) {
+                    if !self.refines(before, after, DEEPEST) {
                         let kind = DoubtKind::Condition {
                             constants: [None; 2],
                             is_opposite: false,

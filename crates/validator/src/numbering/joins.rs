@@ -1,5 +1,6 @@
 //! Joins: finds which variables need them, and checks the assumptions about back edges.
 
+use super::ends::Compared;
 use super::*;
 use crate::related::Segment;
 
@@ -185,14 +186,27 @@ impl NumberingPass<'_, '_> {
     /// Checks that the function before also executes each load of the function after: on the path to
     /// it, or on every path from it.
     pub(super) fn justify_loads(&mut self) {
+        let mut refined: NumberMap<Value, SmallVec<[Value; 1]>> = NumberMap::default();
+        for (&(before, after), compared) in &self.compared {
+            if matches!(compared, Compared::Refined) && self.loads_before.contains_key(&before) {
+                refined.entry(after).or_default().push(before);
+            }
+        }
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
-            let is_justified = self.loads_before.get(&load.value).is_some_and(|places| {
-                places.iter().any(|&(place, behind)| match place == load.node {
-                    true => behind <= load.behind,
-                    false => self.related.dominators.dominates(place, load.node),
-                }) || self.is_loaded_behind(load, places)
-            });
+            let is_justified = |value: &Value| {
+                self.loads_before.get(value).is_some_and(|places| {
+                    places.iter().any(|&(place, behind)| match place == load.node {
+                        true => behind <= load.behind,
+                        false => self.related.dominators.dominates(place, load.node),
+                    }) || self.is_loaded_behind(load, places)
+                })
+            };
+            // Where undefined values were stored before, the same load is another value.
+            let is_justified = is_justified(&load.value)
+                || refined
+                    .get(&load.value)
+                    .is_some_and(|values| values.iter().any(is_justified));
             if !is_justified && !self.never_faults(load.instruction) {
                 self.doubt(DoubtKind::Load, 1, Some(load.instruction), load.node);
             }

@@ -231,3 +231,29 @@ fn stores_to_different_variables_may_change_places() {
         assert!(compare(&stores([to_a, other]), &stores([other, to_a])).is_err());
     }
 }
+
+#[test]
+fn what_is_loaded_where_an_undefined_value_was_stored_follows_it() {
+    let text = "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R32 = UNDEF.b32
+    ST.global.b32 3, [%10+12]
+    ST.global.b32 4, [%10+8]
+    ST.global.b32 %1, [%10+4]
+    ST.global.b32 %1, [%10]
+    %2:R32 = LD.global.b32.b8 [%10]
+    %3:R32 = IADD.b32 %2, 1
+    ST.global.b32 %3, [%10+16]
+    RET
+";
+    let undefined = parse("ssa", text);
+    let defined = |stored: &str| {
+        let text = text
+            .replace("    %1:R32 = UNDEF.b32\n", "")
+            .replace("ST.global.b32 %3", stored);
+        parse("ssa", &text.replace("%1,", "5,"))
+    };
+    assert_eq!(compare(&undefined, &defined("ST.global.b32 %3")), Ok(()));
+    assert!(compare(&defined("ST.global.b32 %3"), &undefined).is_err());
+    assert!(compare(&undefined, &defined("ST.global.b32 %2")).is_err());
+}
