@@ -210,7 +210,7 @@ fn print(line: &impl Serialize) -> io::Result<()> {
 ///
 /// # Errors
 /// If they cannot be written.
-pub(crate) fn report_totals() -> io::Result<()> {
+pub fn report_totals() -> io::Result<()> {
     let reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
     reported
         .iter()

@@ -49,7 +49,7 @@ pub(crate) fn each_pressure<const KINDS: usize>(
 }
 
 /// Calls `found` with the live units by kind at the start of each block and after each instruction,
-/// in layout order. Unlike [`each_pressure`] it needs no indexes of instructions.
+/// in layout order. Unlike `each_pressure` it needs no indexes of instructions.
 pub fn each_count<const KINDS: usize>(
     function: &Function,
     liveness: &Liveness,

@@ -45,7 +45,7 @@ pub struct PtxTarget {
 
 impl PtxTarget {
     /// Returns the target of a module, from its `.target` directive.
-    pub(crate) fn of_ptx(ptx: &str) -> Option<Self> {
+    pub fn of_ptx(ptx: &str) -> Option<Self> {
         let directive = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
         directive
             .split("//")
@@ -55,7 +55,7 @@ impl PtxTarget {
     }
 
     /// True if the driver accepts it for a device of this capability.
-    pub(crate) fn runs_on(self, device: ComputeCapability) -> bool {
+    pub fn runs_on(self, device: ComputeCapability) -> bool {
         match self.portability {
             Portability::Forward => device >= self.capability,
             Portability::Family => device.major == self.capability.major && device >= self.capability,
@@ -64,7 +64,7 @@ impl PtxTarget {
     }
 
     /// True if machine code for it runs on a device of this capability.
-    pub(crate) fn code_runs_on(self, device: ComputeCapability) -> bool {
+    pub fn code_runs_on(self, device: ComputeCapability) -> bool {
         self.runs_on(device) && device.major == self.capability.major
     }
 }

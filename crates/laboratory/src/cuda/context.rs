@@ -56,7 +56,7 @@ impl<'d> Context<'d> {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub(crate) fn buffer_from(&self, contents: &[u8]) -> Result<DeviceBuffer<'_>, CudaError> {
+    pub fn buffer_from(&self, contents: &[u8]) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(contents.len())?;
         // SAFETY: both are `contents.len()` bytes long, and the copy is complete when the call
         // returns.
@@ -71,7 +71,7 @@ impl<'d> Context<'d> {
     ///
     /// # Errors
     /// There is not enough memory.
-    pub(crate) fn zeroed_buffer(&self, bytes: usize) -> Result<DeviceBuffer<'_>, CudaError> {
+    pub fn zeroed_buffer(&self, bytes: usize) -> Result<DeviceBuffer<'_>, CudaError> {
         let buffer = self.allocate(bytes)?;
         buffer.clear()?;
         Ok(buffer)
@@ -218,7 +218,7 @@ impl Event<'_> {
     ///
     /// # Errors
     /// The driver refused the call.
-    pub(crate) fn time_since(&self, earlier: &Self) -> Result<Duration, CudaError> {
+    pub fn time_since(&self, earlier: &Self) -> Result<Duration, CudaError> {
         let mut milliseconds = 0.0;
         // SAFETY: a place for the result, and events of this context.
         unsafe {

@@ -101,7 +101,7 @@ impl<'d> Device<'d> {
     ///
     /// # Errors
     /// The driver refused the call.
-    pub(crate) fn cache_bytes(&self) -> Result<u32, CudaError> {
+    pub fn cache_bytes(&self) -> Result<u32, CudaError> {
         self.attribute(DEVICE_CACHE_BYTES)
     }
 

@@ -106,7 +106,7 @@ pub fn check(tested: &TestedModule, baseline: &Baseline, sequences: &[Sequence])
 ///
 /// # Errors
 /// The list fails.
-pub(crate) fn check_sequence(
+pub fn check_sequence(
     tested: &TestedModule,
     baseline: &Baseline,
     sequence: &Sequence,

@@ -36,7 +36,7 @@ mod tests;
 mod wrong_edit;
 
 pub use case::Case;
-pub use check::{CheckReport, Failure, FailureKind, check};
+pub use check::{CheckReport, Failure, FailureKind, check, check_sequence};
 pub use mutation_check::{MutationCounts, MutationTrial, WrongProof, mutation_check};
 pub use reduce::reduce;
 pub use sequence::{Sequence, Step, sequences};

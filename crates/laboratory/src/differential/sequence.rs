@@ -39,7 +39,7 @@ impl Display for Sequence {
 
 impl Sequence {
     /// Creates a list of phases.
-    pub(crate) fn of_phases(phases: impl IntoIterator<Item = &'static Phase>) -> Self {
+    pub fn of_phases(phases: impl IntoIterator<Item = &'static Phase>) -> Self {
         Self(phases.into_iter().map(Step::Phase).collect())
     }
 

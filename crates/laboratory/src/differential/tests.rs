@@ -1,11 +1,10 @@
 //! Tests of the harness on small functions.
 
-use super::check::check_sequence;
 use super::{
     Baseline, Edit, EditKind, Failure, FailureKind, Input, MutationCounts, MutationTrial, Sequence, Step,
     TestedModule,
 };
-use super::{check, mutation_check, reduce, sequences};
+use super::{check, check_sequence, mutation_check, reduce, sequences};
 use oriel_engine::entity::Register;
 use oriel_engine::snapshot::abi::Stage;
 use oriel_interpreter::{Kernel, Limits, Module, Parameter};

@@ -48,10 +48,7 @@ pub struct ForeignControlFlow<'a> {
 ///
 /// # Errors
 /// They differ; the message shows both.
-pub(crate) fn check_control_flow(
-    snapshot: &Snapshot<'_>,
-    theirs: &ForeignControlFlow<'_>,
-) -> Result<(), String> {
+pub fn check_control_flow(snapshot: &Snapshot<'_>, theirs: &ForeignControlFlow<'_>) -> Result<(), String> {
     let Ok(function) = from_machine(snapshot) else {
         return Ok(());
     };

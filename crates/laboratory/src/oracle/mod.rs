@@ -6,5 +6,4 @@ pub mod intervals;
 mod liveness;
 pub mod updates;
 
-pub(crate) use control_flow::check_control_flow;
-pub use control_flow::{ForeignBlockFlow, ForeignControlFlow};
+pub use control_flow::{ForeignBlockFlow, ForeignControlFlow, check_control_flow};

@@ -63,7 +63,7 @@ impl Editor<'_> {
     /// The edge exists already, or `to` has PHIs, which would need a value. A new block that
     /// nothing leads to yet may have the edge all the same: [`Editor::retarget`] provides the
     /// value.
-    pub(crate) fn add_edge(&mut self, from: Block, to: Block) -> Result<(), EditError> {
+    pub fn add_edge(&mut self, from: Block, to: Block) -> Result<(), EditError> {
         if self.has_edge(from, to) {
             return Err(EditError::EdgeExists);
         }
@@ -185,7 +185,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// It is the entry block, or something still leads to it.
-    pub(crate) fn delete_block(&mut self, block: Block) -> Result<(), EditError> {
+    pub fn delete_block(&mut self, block: Block) -> Result<(), EditError> {
         let at = self.layout_position(block)?;
         if at == 0 {
             return Err(EditError::EntryBlock);

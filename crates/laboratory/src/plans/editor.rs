@@ -280,7 +280,7 @@ impl<'a> Editor<'a> {
 
     /// Removes an object from the stack, which nothing may use then. Objects must be removed in the
     /// order of their numbers.
-    pub(crate) fn remove_frame_object(&mut self, object: FrameObject) {
+    pub fn remove_frame_object(&mut self, object: FrameObject) {
         self.removed_frame_objects.push(object);
     }
 
@@ -338,7 +338,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Replaces every use and definition of `from` by `to`.
-    pub(crate) fn replace_register(&mut self, from: Register, to: Register) {
+    pub fn replace_register(&mut self, from: Register, to: Register) {
         let mentions = |operand: &OperandRecord| {
             operand.kind == OperandKind::Register as u8 && operand.index == from.as_u32()
         };

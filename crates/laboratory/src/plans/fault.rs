@@ -21,7 +21,7 @@ pub fn malformed(snapshot: &Snapshot<'_>) -> Plan {
 
 /// Returns a well-formed plan that LLVM's verifier refuses: the edits and, in every block, before
 /// its terminators or at its end, a new register whose definition is marked undefined.
-pub(crate) fn unverifiable(mut editor: Editor<'_>) -> Plan {
+pub fn unverifiable(mut editor: Editor<'_>) -> Plan {
     let snapshot = editor.snapshot();
     let classes = snapshot.arrays().register_classes;
     let general = classes

@@ -1,0 +1,1 @@
+// Empty: what the build configures is not used by device code.
