@@ -332,6 +332,49 @@ impl Values {
         self.make_sum(width, sum)
     }
 
+    /// Returns the join of one value an edge, in the order of edges. Values that are only zero-extended are
+    /// joined before they are: bytes meet in memory as bytes, in registers as at least 16 bits.
+    pub fn join(&mut self, node: u32, values: &[Value]) -> Value {
+        let operator = Operator::Join {
+            node,
+            class: 0,
+            is_open: false,
+        };
+        let width = values.first().map_or(0, |&value| self.width(value));
+        match self.before_extension(values) {
+            Some(narrow) => {
+                let joined = self.intern(operator, self.width(narrow[0]), &narrow);
+                self.extend(width, joined)
+            }
+            None => self.intern(operator, width, values),
+        }
+    }
+
+    /// Returns values as they are before they are zero-extended, all to one width; none if they need all their
+    /// bits, or if all are constants.
+    fn before_extension(&mut self, values: &[Value]) -> Option<SmallVec<[Value; 8]>> {
+        let of_term = |values: &Self, value: Value| match values.as_sum(value) {
+            Sum { constant: 0, terms } => match terms[..] {
+                [(term, 1)] if values.width(term) < values.width(value) => Some(term),
+                _ => None,
+            },
+            _ => None,
+        };
+        let terms: SmallVec<[Option<Value>; 8]> = values.iter().map(|&value| of_term(self, value)).collect();
+        let width = terms.iter().flatten().map(|&term| self.width(term)).max()?;
+        values
+            .iter()
+            .zip(terms)
+            .map(|(&value, term)| match (term, self.as_constant(value)) {
+                (Some(term), _) => Some(self.extend(width, term)),
+                (None, Some(constant)) if constant & !low_bits(width) == 0 => {
+                    Some(self.constant(width, constant))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
     /// Sign-extends a value.
     pub fn sign_extend(&mut self, width: u32, value: Value) -> Value {
         let have = self.width(value);

@@ -38,11 +38,11 @@
 //!    Govereau and Morrisett, PLDI 2011). Normal forms (`sums`, `bits`, `predicates`) map a
 //!    computation and its rewritten form to one value. Each is an identity of integers; for
 //!    floating-point numbers only signs are moved (`floats`).
-//! 3. At the end of each pair, each kind of memory, the sequence of effects and the branch
+//! 3. At the end of each pair, each kind of memory, the sequence of effects and, if both branch, the
 //!    condition must have the same values. Memory is a value as well: each store or effect makes a
 //!    new one from the previous one (`effects`).
 //! 4. A load may fault, so the function before must execute each load of the function after on the
-//!    same path.
+//!    same path: a load from the same address, of memory that has become the other's.
 //!
 //! That the relation always holds follows by induction over the steps of the related flow:
 //! assumptions about values that loops bring back are checked against the values that they do bring
@@ -178,7 +178,7 @@ impl Doubt {
 
 /// The most passes until all wrongly merged variables are separated.
 const WALKS: usize = 24;
-/// The most attempts with other assumptions on decided or swapped branches.
+/// The most attempts with other assumptions on decided, merged or swapped branches.
 const ATTEMPTS: usize = 8;
 
 /// A function with the snapshot that describes its opaque parts.
@@ -333,7 +333,7 @@ fn are_alike(before: &Function, after: &Function) -> bool {
         && objects.all(|((_, one), (_, other))| is_kept(one, other))
 }
 
-/// Derives from differing conditions another way in which branches may correspond; returns whether
+/// Derives from differing or undecided conditions another way in which branches may correspond; returns whether
 /// there is one that was not tried.
 fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints: &mut Hints) -> bool {
     let mut is_new = false;

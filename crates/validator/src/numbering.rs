@@ -152,8 +152,9 @@ pub(super) struct NumberingPass<'a, 'f> {
     convergent: NumberMap<(u8, Instruction), Instruction>,
     /// By node: effects of the function before that may not return.
     ends_before: Vec<u32>,
-    /// Of a value of the function before and one of the function after: whether the first may become the second.
-    compared: NumberMap<(Value, Value), ends::Compared>,
+    /// Of a value of the function before and one of the function after, and how they are read: whether the first
+    /// may become the second.
+    compared: NumberMap<(Value, Value, u8), ends::Compared>,
 }
 
 /// The findings of a pass.
@@ -477,11 +478,12 @@ impl<'a> NumberingPass<'a, '_> {
             let is_same = known.iter().all(|&value| Some(value) == first);
             let value = match first {
                 Some(first) if is_same && (!is_open || member.is_constant) => first,
+                _ if !is_open => self.values.join(node.as_u32(), &known),
                 _ => {
                     let width = first.map_or(0, |value| self.values.width(value));
                     let operator = Operator::Join {
                         node: node.as_u32(),
-                        class: if is_open { member.class } else { 0 },
+                        class: member.class,
                         is_open,
                     };
                     self.values.intern(operator, width, &known)

@@ -5,7 +5,8 @@
 //! continues through jumps to blocks with no other predecessor, through blocks of which the other
 //! side has a copy, and through branches that the other side has decided. Merged, duplicated,
 //! removed and threaded blocks thus all become nodes. The correspondence of branch targets is
-//! guessed here from block labels, and proved afterwards from the values of the conditions.
+//! guessed here from block labels, and proved afterwards from the values of the conditions. Where only the
+//! function before branches, both its targets may be related to the one of the function after.
 
 use super::side::{End, Side};
 use oriel_engine::entity::{Block, EntityRef, entity_impl};

@@ -1,5 +1,6 @@
 //! One of the two functions, with derived data.
 
+use super::effects::is_convergent;
 use super::values::Named;
 use oriel_engine::entity::{Block, EntityRef};
 use oriel_engine::snapshot::Snapshot;
@@ -157,7 +158,8 @@ fn only_jumps_to(function: &Function, block: Block, target: Block) -> bool {
     })
 }
 
-/// True if two blocks return and do the same before that. Nothing else reads what they define.
+/// True if two blocks return and do the same before that, which may be done in one place: nothing else reads what
+/// they define, and it does not matter which threads do it together.
 fn leave_alike(function: &Function, one: Block, other: Block) -> bool {
     let returns = |block| {
         let last = function.terminator(block);
@@ -171,7 +173,8 @@ fn leave_alike(function: &Function, one: Block, other: Block) -> bool {
     loop {
         match (ours.next(), theirs.next()) {
             (None, None) => return true,
-            (Some(one), Some(other)) if are_alike(function, one, other, &mut results) => {}
+            (Some(one), Some(other))
+                if !is_convergent(function, one) && are_alike(function, one, other, &mut results) => {}
             _ => return false,
         }
     }

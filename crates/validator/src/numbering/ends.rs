@@ -5,11 +5,22 @@ use super::*;
 /// The deepest nesting of values that are compared.
 const DEEPEST: u32 = 64;
 
+/// How a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// By a store, another effect or a branch, as it is. Each of them may read an undefined value as another one.
+    Direct,
+    /// To compute a result. That is one value for all that read it, whatever its operand is read as: so an
+    /// undefined operand must stay.
+    Computing,
+}
+
 /// What is known of whether one value may become another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Compared {
+    /// It may.
     Refined,
-    /// It is not known from operations that are nested so deeply.
+    /// Comparing operations nested so deeply did not show it.
     NotWithin(u32),
 }
 
@@ -93,7 +104,7 @@ impl NumberingPass<'_, '_> {
         let [before, mut after] = std::mem::take(&mut self.effects);
         for effect in &before {
             let found = after.iter().position(|other| {
-                effect.chains == other.chains && self.refines(effect.action, other.action, DEEPEST)
+                effect.chains == other.chains && self.effect_refines(effect.action, other.action, DEEPEST)
             });
             let Some(position) = found else {
                 let like = after.iter().find(|other| {
@@ -149,57 +160,81 @@ impl NumberingPass<'_, '_> {
         }
     }
 
-    /// True if a value of the function before may become that of the function after. An undefined
-    /// value may become any value.
-    pub(super) fn refines(&mut self, before: Value, after: Value, depth: u32) -> bool {
+    /// True if an instruction of the function before that reads one value may read the other one instead. An
+    /// undefined value may become any value.
+    pub(super) fn refines(&mut self, before: Value, after: Value) -> bool {
+        self.compare(Reading::Direct, before, after, DEEPEST)
+    }
+
+    /// True if an effect of the function before may become one of the function after.
+    fn effect_refines(&mut self, before: Value, after: Value, depth: u32) -> bool {
+        self.values.operator(before) == self.values.operator(after)
+            && self.parts_refine(Reading::Direct, before, after, depth)
+    }
+
+    fn compare(&mut self, reading: Reading, before: Value, after: Value, depth: u32) -> bool {
         if before == after {
             return true;
         }
         let operator = self.values.operator(before);
         if let Operator::Undefined { .. } = operator {
-            return true;
+            return reading == Reading::Direct && self.values.width(before) == self.values.width(after);
         }
         // Values that loops bring back to two joins are compared only where the joins are one
         // value.
         if depth == 0 || matches!(operator, Operator::Join { is_open: true, .. }) {
             return false;
         }
-        // States of memory contain each other many times.
-        let compared = self.compared.get(&(before, after)).copied();
-        match compared {
+        // A state of memory contains all earlier ones, so the same pairs come up again and again.
+        let key = (before, after, reading as u8);
+        match self.compared.get(&key).copied() {
             Some(Compared::Refined) => return true,
             Some(Compared::NotWithin(tried)) if depth <= tried => return false,
             _ => {}
         }
-        let is_refined = self.parts_refine(before, after, depth - 1);
+        let is_refined = self.operands_refine(reading, before, after, depth - 1);
         let result = match is_refined {
             true => Compared::Refined,
             false => Compared::NotWithin(depth),
         };
-        self.compared.insert((before, after), result);
+        self.compared.insert(key, result);
         is_refined
     }
 
-    /// True if the operands of a value may become those of another one of the same kind, or all values
-    /// that meet at a join the other one.
-    fn parts_refine(&mut self, before: Value, after: Value, depth: u32) -> bool {
+    fn operands_refine(&mut self, reading: Reading, before: Value, after: Value, depth: u32) -> bool {
         let operator = self.values.operator(before);
         let is_same = operator == self.values.operator(after);
-        if let Operator::Join { is_open: false, .. } = operator
-            && !is_same
-        {
-            let parts: SmallVec<[Value; 8]> = self.values.parts_of(before).collect();
-            return parts.into_iter().all(|part| self.refines(part, after, depth));
+        match operator {
+            Operator::Join { .. } if !is_same => {
+                let parts: SmallVec<[Value; 8]> = self.values.parts_of(before).collect();
+                parts
+                    .into_iter()
+                    .all(|part| self.compare(reading, part, after, depth))
+            }
+            _ if !is_same => false,
+            Operator::Join { .. } => self.parts_refine(reading, before, after, depth),
+            Operator::After { .. } => {
+                let [one, other] = [before, after].map(|value| self.values.operand(value, 0));
+                one == other || self.effect_refines(one, other, depth)
+            }
+            // The load of an undefined address is made once, and may not become loads of several.
+            _ if self.loads_before.contains_key(&before) => {
+                self.values.operand(before, 0) == self.values.operand(after, 0)
+                    && self.parts_refine(Reading::Direct, before, after, depth)
+            }
+            _ => self.parts_refine(Reading::Computing, before, after, depth),
         }
-        if !is_same
-            || self.values.width(before) != self.values.width(after)
-            || self.values.words(before).len() != self.values.words(after).len()
-        {
+    }
+
+    /// True if the operands of a value may become those of another one of the same kind.
+    fn parts_refine(&mut self, reading: Reading, before: Value, after: Value, depth: u32) -> bool {
+        let [one, other] = [before, after].map(|value| self.values.words(value));
+        if self.values.width(before) != self.values.width(after) || one.len() != other.len() {
             return false;
         }
         // A sum's words are terms with factors, which must be equal.
-        let step = operator.words_of_part();
-        let [one, other] = [before, after].map(|value| self.values.words(value).chunks(step));
+        let step = self.values.operator(before).words_of_part();
+        let [one, other] = [one, other].map(|words| words.chunks(step));
         if one
             .clone()
             .zip(other.clone())
@@ -214,7 +249,7 @@ impl NumberingPass<'_, '_> {
             .collect();
         pairs
             .into_iter()
-            .all(|[one, other]| self.refines(one, other, depth))
+            .all(|[one, other]| self.compare(reading, one, other, depth))
     }
 
     pub(super) fn compare_ends(&mut self, node: RelatedNode) {
@@ -238,7 +273,7 @@ impl NumberingPass<'_, '_> {
                     true => self.values.not(conditions[1]),
                     false => conditions[1],
                 };
-                if !self.refines(conditions[0], after, DEEPEST) {
+                if !self.refines(conditions[0], after) {
                     let constants = conditions.map(|condition| self.values.as_constant(condition));
                     let is_opposite = self.values.not(conditions[0]) == after;
                     let kind = DoubtKind::Condition {
@@ -261,7 +296,7 @@ impl NumberingPass<'_, '_> {
                     self.doubt(DoubtKind::End, 1, Some(ends[1]), node);
                 } else if operation == Operation::Brx {
                     let [before, after] = [0, 1].map(|side| self.source(side, ends[side], 0));
-                    if !self.refines(before, after, DEEPEST) {
+                    if !self.refines(before, after) {
                         let kind = DoubtKind::Condition {
                             constants: [None; 2],
                             is_opposite: false,

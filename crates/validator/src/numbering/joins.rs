@@ -187,7 +187,7 @@ impl NumberingPass<'_, '_> {
     /// it, or on every path from it.
     pub(super) fn justify_loads(&mut self) {
         let mut refined: NumberMap<Value, SmallVec<[Value; 1]>> = NumberMap::default();
-        for (&(before, after), compared) in &self.compared {
+        for (&(before, after, _), compared) in &self.compared {
             if matches!(compared, Compared::Refined) && self.loads_before.contains_key(&before) {
                 refined.entry(after).or_default().push(before);
             }
@@ -202,7 +202,7 @@ impl NumberingPass<'_, '_> {
                     }) || self.is_loaded_behind(load, places)
                 })
             };
-            // Where undefined values were stored before, the same load is another value.
+            // Where the function before stored undefined values, its load from the same address is another value.
             let is_justified = is_justified(&load.value)
                 || refined
                     .get(&load.value)

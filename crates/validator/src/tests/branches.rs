@@ -308,7 +308,7 @@ bix3:
 fn targets_that_do_the_same_may_be_merged() {
     const STORE: &str = "ST.global.b32 1, [%10]";
     const VOLATILE: &str = "ST.volatile.global.b32 1, [%10]";
-    // Lanes that wait at two barriers don't wait for each other.
+    // It depends on which threads execute it together.
     const BARRIER: &str = "BAR.sync 0";
     let is_allowed = |one: &str, other: &str, label: &str| {
         let [before, after] = [("BRA %2, bix1, bix2", other), (label, one)].map(|(branch, other)| {
@@ -351,4 +351,25 @@ bix2:
     };
     assert_eq!(compare(&before, &after("%1")), Ok(()));
     assert!(compare(&before, &after("0")).is_err());
+}
+
+#[test]
+fn returning_blocks_that_depend_on_which_threads_execute_them_are_not_alike() {
+    const END: &str = "    %4:R32 = ACTIVEMASK.b32\n    BAR.sync 0\n    ST.global.b32 %4, [%1]\n    RET\n";
+    let text = |branch: &str, others: &str| {
+        format!(
+            "bix0:
+    %1:R64 = LD.param::entry.b64 [0]
+    %2:R32 = S2R.b32 tid.x
+    %3:P = ISETP.lt.s32 %2, 7
+    {branch}
+bix3:
+{END}{others}"
+        )
+    };
+    let one = parse("ssa", &text("BRA bix3", ""));
+    let other = format!("bix4:\n{}", END.replace("%4", "%5"));
+    let two = parse("ssa", &text("BRA %3, bix3, bix4", &other));
+    assert!(compare(&one, &two).is_err());
+    assert!(compare(&two, &one).is_err());
 }

@@ -2,7 +2,7 @@
 
 use super::super::{DoubtKind, Subject, Validator};
 use super::{compare, parse};
-use oriel_ori::Function;
+use oriel_ori::{Function, parse_function};
 
 /// Two loads of one place with an instruction between them, and the result of LateOriCommoning.
 fn around(between: &str) -> [Function; 2] {
@@ -256,4 +256,134 @@ fn what_is_loaded_where_an_undefined_value_was_stored_follows_it() {
     assert_eq!(compare(&undefined, &defined("ST.global.b32 %3")), Ok(()));
     assert!(compare(&defined("ST.global.b32 %3"), &undefined).is_err());
     assert!(compare(&undefined, &defined("ST.global.b32 %2")).is_err());
+}
+
+#[test]
+fn bytes_that_meet_in_memory_meet_in_wider_registers() {
+    let text = |frame: &str, arms: [&str; 2], end: &str| {
+        let [one, other] = arms;
+        let text = format!(
+            "kernel \"k\" sm_80 ssa {{
+{frame}bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %1:R16 = LD.global.b16.b8 [%10]
+    %2:P = ISETP.ne.b16 %1, 0
+    BRA %2, bix1, bix2
+bix1:
+    {one}
+    BRA bix3
+bix2:
+    {other}
+    BRA bix3
+bix3:
+    {end}
+    ST.global.b16.b8 %4, [%10+8]
+    RET
+}}
+"
+        );
+        parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let before = text(
+        "    stack frame(0) 1 bytes align 1\n",
+        [
+            "%3:R16 = LD.global.b16.b8 [%10+1]\n    ST.local.b16.b8 %3, [frame(0)]",
+            "ST.local.b16.b8 7, [frame(0)]",
+        ],
+        "%4:R16 = LD.local.b16.b8 [frame(0)]",
+    );
+    let after = |other: &str| {
+        let phi = format!("%4:R16 = PHI.b16 %3, bix1, {other}, bix2");
+        text(
+            "",
+            ["%3:R16 = LD.global.b16.b8 [%10+1]", "%5:R16 = MOV.b16 7"],
+            &phi,
+        )
+    };
+    assert_eq!(compare(&before, &after("%5")), Ok(()));
+    assert!(compare(&before, &after("%1")).is_err());
+}
+
+/// What each case stores before, and what it may not store afterwards. `%11` to `%13` are parameters.
+#[test]
+fn a_result_of_an_undefined_value_is_one_value() {
+    let function = |body: &str| {
+        parse(
+            "ssa",
+            &format!(
+                "bix0:
+    %10:R64 = LD.param::entry.b64 [0]
+    %11:R32 = LD.param::entry.b32 [8]
+    %12:R32 = LD.param::entry.b32 [12]
+    %13:R32 = LD.param::entry.b32 [16]
+    %14:R64 = LD.param::entry.b64 [24]
+    %15:R64 = LD.param::entry.b64 [32]
+{body}"
+            ),
+        )
+    };
+    let end = "    ST.global.b32 %3, [%10]\n    RET\n";
+    let twice = "    ST.global.b32 %2, [%10]\n    ST.global.b32 %3, [%10+4]\n    RET\n";
+    let both = &twice.replace("%3", "%2");
+    let counted = |outside: &str, inside: &str| {
+        format!(
+            "{outside}    BRA bix1
+bix1:
+    %3:R32 = PHI.b32 0, bix0, %4, bix1
+{inside}    ST.volatile.global.b32 %2, [%10]
+    %4:R32 = IADD.b32 %3, 1
+    %5:P = ISETP.lt.s32 %4, 10
+    BRA %5, bix1, bix2
+bix2:
+    RET
+"
+        )
+    };
+    for [before, after] in [
+        // Sixteen bits are no 32.
+        [
+            format!(
+                "    %1:R16 = UNDEF.b16\n    %2:R32 = CVT.u32.u16 %1\n    %3:R32 = IADD.b32 %11, %2\n{end}"
+            ),
+            format!("    %3:R32 = IADD.b32 %11, %12\n{end}"),
+        ],
+        [
+            format!(
+                "    %1:R16 = UNDEF.b16\n    %2:R32 = CVT.u32.u16 %1\n    %3:R32 = IMUL.b32 %11, %2\n{end}"
+            ),
+            format!("    %3:R32 = IMUL.b32 %11, %12\n{end}"),
+        ],
+        // Normal forms mention it twice.
+        [
+            format!(
+                "    %1:R32 = UNDEF.b32\n    %2:R32 = IADD.b32 %1, 1\n    %4:R32 = IADD.b32 %11, 1\n    \
+                 %3:R32 = IMUL.b32 %2, %4\n{end}"
+            ),
+            format!(
+                "    %2:R32 = IMUL.b32 %13, %11\n    %4:R32 = IADD.b32 %2, %12\n    %5:R32 = IADD.b32 %4, %11\n    \
+                 %3:R32 = IADD.b32 %5, 1\n{end}"
+            ),
+        ],
+        // Two stores read one sum.
+        [
+            format!("    %1:R32 = UNDEF.b32\n    %2:R32 = IADD.b32 %1, 7\n{both}"),
+            format!("    %2:R32 = IADD.b32 %11, 7\n    %3:R32 = IADD.b32 %12, 7\n{twice}"),
+        ],
+        [
+            format!("    %1:R32 = UNDEF.b32\n    %2:R32 = FADD.f32 %1, %13\n{both}"),
+            format!("    %2:R32 = FADD.f32 %11, %13\n    %3:R32 = FADD.f32 %12, %13\n{twice}"),
+        ],
+        // All rounds store one sum.
+        [
+            counted("    %1:R32 = UNDEF.b32\n    %2:R32 = IADD.b32 %1, 7\n", ""),
+            counted("", "    %2:R32 = IADD.b32 %3, 7\n"),
+        ],
+        // One place is loaded.
+        [
+            format!("    %1:R64 = UNDEF.b64\n    %2:R32 = LD.global.b32 [%1]\n{both}"),
+            format!("    %2:R32 = LD.global.b32 [%14]\n    %3:R32 = LD.global.b32 [%15]\n{twice}"),
+        ],
+    ] {
+        assert!(compare(&function(&before), &function(&after)).is_err(), "{after}");
+    }
 }
