@@ -332,8 +332,8 @@ impl Values {
         self.make_sum(width, sum)
     }
 
-    /// Returns the join of one value an edge, in the order of edges. Values that are only zero-extended are
-    /// joined before they are: bytes meet in memory as bytes, in registers as at least 16 bits.
+    /// Returns the join of one value an edge, in the order of edges. Of values that are zero-extended, the narrow
+    /// ones are joined and the join is extended: bytes meet in memory as bytes, in registers as at least 16 bits.
     pub fn join(&mut self, node: u32, values: &[Value]) -> Value {
         let operator = Operator::Join {
             node,
@@ -353,14 +353,8 @@ impl Values {
     /// Returns values as they are before they are zero-extended, all to one width; none if they need all their
     /// bits, or if all are constants.
     fn before_extension(&mut self, values: &[Value]) -> Option<SmallVec<[Value; 8]>> {
-        let of_term = |values: &Self, value: Value| match values.as_sum(value) {
-            Sum { constant: 0, terms } => match terms[..] {
-                [(term, 1)] if values.width(term) < values.width(value) => Some(term),
-                _ => None,
-            },
-            _ => None,
-        };
-        let terms: SmallVec<[Option<Value>; 8]> = values.iter().map(|&value| of_term(self, value)).collect();
+        let terms: SmallVec<[Option<Value>; 8]> =
+            values.iter().map(|&value| self.zero_extended(value)).collect();
         let width = terms.iter().flatten().map(|&term| self.width(term)).max()?;
         values
             .iter()

@@ -76,7 +76,7 @@ use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::FunctionFlags;
 use oriel_ori::machine::from_machine;
 use oriel_ori::{Function, Instruction, StackObject};
-use related::{Hints, Related, Unrelated, last_blocks};
+use related::{Hints, Related, Segment, Unrelated, last_blocks};
 use side::Side;
 use std::fmt::Write;
 
@@ -339,15 +339,10 @@ fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints:
     let mut is_new = false;
     for doubt in doubts {
         if doubt.kind == DoubtKind::Undecided && !doubt.is_after {
-            let decided = |node: &&related::RelatedData| {
-                let is_here =
-                    |segment: &related::Segment| segment.block == doubt.block && segment.decided.is_some();
-                node.stretches[0].iter().any(is_here)
-            };
-            if let Some(node) = related.nodes.iter().find(decided) {
-                let begin = [0, 1].map(|side: usize| node.stretches[side][0].block);
-                let place = (begin[0], begin[1], doubt.block);
-                is_new |= hints.merged.insert(place, ()).is_none();
+            let mut nodes = related.nodes.iter();
+            let is_undecided = |it: &Segment| it.block == doubt.block && it.decided.is_some();
+            if let Some(node) = nodes.find(|node| node.stretches[0].iter().any(is_undecided)) {
+                is_new |= hints.merged.insert(node.place_of(doubt.block), ()).is_none();
             }
             continue;
         }
@@ -367,8 +362,7 @@ fn take_hints(sides: &[Side<'_>; 2], related: &Related, doubts: &[Doubt], hints:
             if let Some(holds) = constants[side]
                 && sides[side].function.is_placed(blocks[side])
             {
-                let begin = [0, 1].map(|side: usize| node.stretches[side][0].block);
-                let place = (begin[0], begin[1], blocks[side]);
+                let place = node.place_of(blocks[side]);
                 is_new |= hints.decided[side].insert(place, holds).is_none();
             }
         }

@@ -154,7 +154,7 @@ pub(super) struct NumberingPass<'a, 'f> {
     ends_before: Vec<u32>,
     /// Of a value of the function before and one of the function after, and how they are read: whether the first
     /// may become the second.
-    compared: NumberMap<(Value, Value, u8), ends::Compared>,
+    compared: NumberMap<(Value, Value, ends::Reading), ends::Compared>,
 }
 
 /// The findings of a pass.
@@ -413,8 +413,7 @@ impl<'a> NumberingPass<'a, '_> {
                 }
                 if let Some(holds) = segment.decided {
                     let branch = terminator(function, segment.block);
-                    let condition = self.source(side, branch, 0);
-                    let condition = self.path_conditions.apply(self.values, condition);
+                    let condition = self.condition(side, branch);
                     if self.values.as_constant(condition) != Some(holds.into()) {
                         self.doubt(DoubtKind::Undecided, side, Some(branch), node);
                     }

@@ -163,16 +163,22 @@ impl Values {
 
     /// Returns what a value of up to 64 bits is extended from, and whether its sign is.
     fn extended(&mut self, value: Value) -> Option<(Value, bool)> {
-        let width = self.width(value);
-        if width > 64 {
+        if self.width(value) > 64 {
             return None;
         }
         match self.operator(value) {
             Operator::SignExtension => Some((self.operand(value, 0), true)),
-            Operator::Sum { constant: 0 } => match self.as_sum(value).terms[..] {
-                [(term, 1)] if self.width(term) < width => Some((term, false)),
-                _ => None,
-            },
+            _ => self.zero_extended(value).map(|term| (term, false)),
+        }
+    }
+
+    /// Returns what a value is zero-extended from.
+    pub fn zero_extended(&self, value: Value) -> Option<Value> {
+        let Operator::Sum { constant: 0 } = self.operator(value) else {
+            return None;
+        };
+        match self.as_sum(value).terms[..] {
+            [(term, 1)] if self.width(term) < self.width(value) => Some(term),
             _ => None,
         }
     }

@@ -72,6 +72,13 @@ pub(super) struct RelatedData {
     pub edges: SmallVec<[Edge; 2]>,
 }
 
+impl RelatedData {
+    /// Returns the key of hints on a branch: the blocks with which the stretches start, and its own.
+    pub fn place_of(&self, block: Block) -> (Block, Block, Block) {
+        (self.stretches[0][0].block, self.stretches[1][0].block, block)
+    }
+}
+
 /// Knowledge of branches from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Hints {

@@ -6,8 +6,8 @@ use super::*;
 const DEEPEST: u32 = 64;
 
 /// How a value is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reading {
     /// By a store, another effect or a branch, as it is. Each of them may read an undefined value as another one.
     Direct,
     /// To compute a result. That is one value for all that read it, whatever its operand is read as: so an
@@ -186,7 +186,7 @@ impl NumberingPass<'_, '_> {
             return false;
         }
         // A state of memory contains all earlier ones, so the same pairs come up again and again.
-        let key = (before, after, reading as u8);
+        let key = (before, after, reading);
         match self.compared.get(&key).copied() {
             Some(Compared::Refined) => return true,
             Some(Compared::NotWithin(tried)) if depth <= tried => return false,
@@ -252,22 +252,23 @@ impl NumberingPass<'_, '_> {
             .all(|[one, other]| self.compare(reading, one, other, depth))
     }
 
+    /// Returns the value on which a branch decides, with what is known at its place.
+    pub(super) fn condition(&mut self, side: usize, branch: Instruction) -> Value {
+        let condition = self.source(side, branch, 0);
+        self.path_conditions.apply(self.values, condition)
+    }
+
     pub(super) fn compare_ends(&mut self, node: RelatedNode) {
         let blocks = last_blocks(&self.related.nodes[node.index()].stretches);
         match self.related.nodes[node.index()].end {
             PairEnd::Jump => {}
             PairEnd::Merged => {
                 let branch = terminator(self.sides[0].function, blocks[0]);
-                let condition = self.source(0, branch, 0);
-                let condition = self.path_conditions.apply(self.values, condition);
-                self.conditions[node.index()] = condition.into();
+                self.conditions[node.index()] = self.condition(0, branch).into();
             }
             PairEnd::Branch { opposite } => {
                 let branches = [0, 1].map(|side: usize| terminator(self.sides[side].function, blocks[side]));
-                let conditions = [0, 1].map(|side| {
-                    let condition = self.source(side, branches[side], 0);
-                    self.path_conditions.apply(self.values, condition)
-                });
+                let conditions = [0, 1].map(|side| self.condition(side, branches[side]));
                 self.conditions[node.index()] = conditions[0].into();
                 let after = match opposite {
                     true => self.values.not(conditions[1]),

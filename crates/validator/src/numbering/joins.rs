@@ -194,7 +194,7 @@ impl NumberingPass<'_, '_> {
         }
         for number in 0..self.loads_after.len() {
             let load = self.loads_after[number];
-            let is_justified = |value: &Value| {
+            let is_executed_before = |value: &Value| {
                 self.loads_before.get(value).is_some_and(|places| {
                     places.iter().any(|&(place, behind)| match place == load.node {
                         true => behind <= load.behind,
@@ -203,10 +203,10 @@ impl NumberingPass<'_, '_> {
                 })
             };
             // Where the function before stored undefined values, its load from the same address is another value.
-            let is_justified = is_justified(&load.value)
+            let is_justified = is_executed_before(&load.value)
                 || refined
                     .get(&load.value)
-                    .is_some_and(|values| values.iter().any(is_justified));
+                    .is_some_and(|values| values.iter().any(is_executed_before));
             if !is_justified && !self.never_faults(load.instruction) {
                 self.doubt(DoubtKind::Load, 1, Some(load.instruction), load.node);
             }

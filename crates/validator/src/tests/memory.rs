@@ -2,7 +2,7 @@
 
 use super::super::{DoubtKind, Subject, Validator};
 use super::{compare, parse};
-use oriel_ori::{Function, parse_function};
+use oriel_ori::Function;
 
 /// Two loads of one place with an instruction between them, and the result of LateOriCommoning.
 fn around(between: &str) -> [Function; 2] {
@@ -260,11 +260,10 @@ fn what_is_loaded_where_an_undefined_value_was_stored_follows_it() {
 
 #[test]
 fn bytes_that_meet_in_memory_meet_in_wider_registers() {
-    let text = |frame: &str, arms: [&str; 2], end: &str| {
+    let joined = |frame: &str, arms: [&str; 2], end: &str| {
         let [one, other] = arms;
-        let text = format!(
-            "kernel \"k\" sm_80 ssa {{
-{frame}bix0:
+        let body = format!(
+            "{frame}bix0:
     %10:R64 = LD.param::entry.b64 [0]
     %1:R16 = LD.global.b16.b8 [%10]
     %2:P = ISETP.ne.b16 %1, 0
@@ -279,12 +278,11 @@ bix3:
     {end}
     ST.global.b16.b8 %4, [%10+8]
     RET
-}}
 "
         );
-        parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        parse("ssa", &body)
     };
-    let before = text(
+    let before = joined(
         "    stack frame(0) 1 bytes align 1\n",
         [
             "%3:R16 = LD.global.b16.b8 [%10+1]\n    ST.local.b16.b8 %3, [frame(0)]",
@@ -294,7 +292,7 @@ bix3:
     );
     let after = |other: &str| {
         let phi = format!("%4:R16 = PHI.b16 %3, bix1, {other}, bix2");
-        text(
+        joined(
             "",
             ["%3:R16 = LD.global.b16.b8 [%10+1]", "%5:R16 = MOV.b16 7"],
             &phi,
@@ -304,7 +302,7 @@ bix3:
     assert!(compare(&before, &after("%1")).is_err());
 }
 
-/// What each case stores before, and what it may not store afterwards. `%11` to `%13` are parameters.
+/// Each case is a function and another one that it may not become. `%11` to `%15` are parameters.
 #[test]
 fn a_result_of_an_undefined_value_is_one_value() {
     let function = |body: &str| {
