@@ -31,6 +31,9 @@ MODULES = (".ll", ".bc")
 PTX_FEATURE = "+ptx86"
 # Later ones ask for a later version, which does not know the oldest any more.
 LATER_PTX_FEATURE = "+ptx88"
+# Those that CUDA 13 added.
+NEWEST_PTX_FEATURE = "+ptx90"
+NEWEST_SMS = (88, 110)
 SM_VERSIONS = ("50", "70", "80", "90", "100")
 OPT_LEVELS = ("1", "2", "3")
 PTXAS_SM_VERSIONS = ("80", "90", "100")
@@ -59,7 +62,10 @@ def resource_dir():
 
 def ptx_feature(sm):
     """The PTX version that code for an SM, such as 80 or 90a, is compiled to."""
-    return LATER_PTX_FEATURE if int(sm.rstrip("af")) > 100 else PTX_FEATURE
+    number = int(sm.rstrip("af"))
+    if number in NEWEST_SMS:
+        return NEWEST_PTX_FEATURE
+    return LATER_PTX_FEATURE if number > 100 else PTX_FEATURE
 
 
 def device_flags(suffix, sm):

@@ -8,6 +8,7 @@ CORPUS is a folder with the modules (LLVM IR or bitcode) in a folder for each pr
 project, file, SM, language. `look.txt`, `held_out.txt`, `later.txt` and `latest.txt` list the projects of each part: what is tuned is
 tuned on the first and reported on the others. A way is a name and options of the plug-in, such as `max=-oriel-profile=max`; `llc` alone
 is always judged, and the others are compared with it. Without --sm a module is compiled for the SM of its line.
+LLVM_PTXAS_EXECUTABLE names another ptxas than the first in PATH; the tables begin with its release.
 
 A kernel that several modules have, such as an instance of a library's template, counts once: by the PTX that llc makes of it.
 Warps are those that registers allow; registers are summed over kernels, spilled bytes are stores and loads. A line `best` takes the
@@ -33,7 +34,8 @@ def judged(ptx, sm, arguments):
     limits = arguments.limits
     # What calls functions of other modules is assembled to be linked, which changes its registers.
     to_link = ptxas.calls_elsewhere(ptx)
-    key = arguments.cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link}".encode()).hexdigest()
+    release = ptxas.release(arguments.program)
+    key = arguments.cache / hashlib.sha256(f"{ptx} {sm} {limits} {to_link} {release}".encode()).hexdigest()
     if key.exists():
         return json.loads(key.read_text())
     with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +131,7 @@ def main():
                     row = {way: kernels[kernel] for way, kernels in of_module.items()}
                     row["best"] = best(row)
                     everything[(sm or module[2], module[3], module[0], module[1].name, kernel)] = row
+    print(f"ptxas {ptxas.release(arguments.program)}")
     shown = [*ways, "best"] if len(ways) > 1 else list(ways)
     groups = [1, 0] if "," in arguments.sm else [1]
     for group in groups:

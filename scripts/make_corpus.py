@@ -119,7 +119,10 @@ def compiled(source, line, folder, result, arguments):
     flags = line["flags"]
     for name, place in places.items():
         flags = flags.replace(name, str(place))
-    flags = configured(shlex.split(flags), folder, arguments.corpus / ".headers" / folder_of(line))
+    try:
+        flags = configured(shlex.split(flags), folder, arguments.corpus / ".headers" / folder_of(line))
+    except FileNotFoundError as error:
+        return f"error: {error.filename}, from which a header is made, is missing"
     of_language = OF_LANGUAGE[line["language"]][1]
     if line["language"] == "CUDA":
         of_language = [*of_language, f"--cuda-path={arguments.cuda_path}"]

@@ -1,5 +1,6 @@
 """ptxas: where it is, what it makes of PTX, and how long that takes."""
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -33,6 +34,14 @@ def required():
         return program
     script = Path(sys.argv[0]).name
     sys.exit(f"{script}: ptxas is not installed: set LLVM_PTXAS_EXECUTABLE, or `pip install nvidia-cuda-nvcc`")
+
+
+@functools.cache
+def release(program):
+    """The release of a ptxas, such as V13.0.88."""
+    printed = common.run([program, "--version"]).stdout
+    match = re.search(r"\bV[\d.]+", printed)
+    return match.group() if match else printed.strip()
 
 
 def command_of(program, ptx, cubin, sm, limit=0, to_link=False):

@@ -83,7 +83,7 @@ const fn half_registers_per_block(limits: SmLimits) -> SmLimits {
 }
 
 /// In ascending order.
-static TABLE: [SmLimits; 20] = [
+static TABLE: [SmLimits; 21] = [
     up_to_turing(50, 64, 32, 64, 48),
     up_to_turing(52, 64, 32, 96, 48),
     half_registers_per_block(up_to_turing(53, 64, 32, 64, 48)),
@@ -99,6 +99,7 @@ static TABLE: [SmLimits; 20] = [
     from_ampere(80, 64, 32, 164),
     from_ampere(86, 48, 16, 100),
     from_ampere(87, 48, 16, 164),
+    from_ampere(88, 48, 16, 100),
     from_ampere(89, 48, 24, 100),
     from_ampere(90, 64, 32, 228),
     from_ampere(100, 64, 32, 228),
