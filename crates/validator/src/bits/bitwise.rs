@@ -1,6 +1,7 @@
 //! Bitwise operations, and which bits a value may have.
 
 use super::{Part, Parts, Source};
+use crate::sums::Sum;
 use crate::values::{Bitwise, Operator, Value, Values};
 use oriel_arithmetic::low_bits;
 use smallvec::SmallVec;
@@ -15,6 +16,9 @@ const MANY_RUNS: usize = 64;
 const OPERANDS: usize = 8;
 /// The same for the thorough attempt.
 const MANY_OPERANDS: usize = 64;
+
+/// Values with the bits that they may have.
+type Terms = SmallVec<[(Value, u64); OPERANDS]>;
 
 impl Values {
     /// A bitwise operation.
@@ -65,7 +69,13 @@ impl Values {
                 }
             }
         }
-        self.bitwise_of_all(kind, width, left, right)
+        if kind != Bitwise::And
+            && width <= 64
+            && let Some(value) = self.bitwise_by_terms(kind, width, left, right)
+        {
+            return value;
+        }
+        self.bitwise_of_all(kind, width, &[left, right])
     }
 
     /// Returns the bits of a value of at most 64 bits that may be set.
@@ -73,13 +83,7 @@ impl Values {
         let all = low_bits(self.width(value));
         match self.operator(value) {
             Operator::Constant { low, .. } => low,
-            Operator::Sum { .. } => match self.bits_of_sum(value) {
-                Some(parts) => parts.iter().fold(0, |bits, part| match part.source {
-                    Source::Constant(set) => bits | set << part.position,
-                    Source::Of(..) => bits | low_bits(part.width) << part.position,
-                }),
-                None => self.possible_bits_of_sum(value),
-            },
+            Operator::Sum { .. } => self.possible_bits_of_sum(value, depth),
             Operator::Bitwise(Bitwise::And) => self
                 .parts_of(value)
                 .filter_map(|part| self.as_constant(part))
@@ -95,28 +99,20 @@ impl Values {
         }
     }
 
-    fn possible_bits_of_sum(&self, value: Value) -> u64 {
-        let all = low_bits(self.width(value));
+    fn possible_bits_of_sum(&self, value: Value, depth: u32) -> u64 {
+        let width = self.width(value);
         let sum = self.as_sum(value);
         // Terms without carries, within a factor or between terms, can set exactly the bits that
         // each can set.
-        let mut taken = sum.constant;
-        let mut has_carries = false;
+        let mut taken = Some(sum.constant);
         for &(term, factor) in &sum.terms {
-            let bits = low_bits(self.width(term));
-            let mut places = 0;
-            let mut rest = factor;
-            while rest != 0 {
-                let copy = bits << rest.trailing_zeros();
-                has_carries |= places & copy != 0;
-                places |= copy;
-                rest &= rest - 1;
-            }
-            has_carries |= taken & places != 0;
-            taken |= places;
+            let places = self.places_of_term(width, term, factor, depth);
+            taken = taken
+                .zip(places)
+                .and_then(|(taken, places)| (taken & places == 0).then_some(taken | places));
         }
-        if !has_carries {
-            return taken & all;
+        if let Some(taken) = taken {
+            return taken;
         }
         // Otherwise the smallest power of two that divides all terms divides the sum, and no bit is
         // above the greatest possible value.
@@ -136,8 +132,105 @@ impl Values {
         if zeros >= 64 {
             0
         } else {
-            all & u64::MAX << zeros & low_bits(top.min(64))
+            low_bits(width) & u64::MAX << zeros & low_bits(top.min(64))
         }
+    }
+
+    /// Returns the bits that a term of a sum of this width may set; none if its multiples overlap, so that
+    /// there may be carries.
+    fn places_of_term(&self, width: u32, term: Value, factor: u64, depth: u32) -> Option<u64> {
+        let bits = match depth {
+            0 => low_bits(self.width(term)),
+            _ => self.possible_bits(term, depth - 1),
+        };
+        let (mut places, mut rest) = (0, factor);
+        while rest != 0 {
+            let copy = bits << rest.trailing_zeros() & low_bits(width);
+            if places & copy != 0 {
+                return None;
+            }
+            places |= copy;
+            rest &= rest - 1;
+        }
+        Some(places)
+    }
+
+    /// Adds values whose sum is `value`, no two of which have a bit in common, each with the bits that it
+    /// may have.
+    fn add_disjoint_terms(&mut self, value: Value, terms: &mut Terms) {
+        let width = self.width(value);
+        let sum = match self.operator(value) {
+            Operator::Sum { .. } => self.as_sum(value),
+            _ => Sum::default(),
+        };
+        let first = terms.len();
+        let mut taken = sum.constant;
+        for &(term, factor) in &sum.terms {
+            match self.places_of_term(width, term, factor, SHALLOW) {
+                Some(places) if taken & places == 0 => {
+                    taken |= places;
+                    terms.push((self.scale(width, term, factor), places));
+                }
+                _ => {
+                    terms.truncate(first);
+                    break;
+                }
+            }
+        }
+        if terms.len() == first {
+            terms.push((value, self.possible_bits(value, SHALLOW)));
+        } else if sum.constant != 0 {
+            terms.push((self.constant(width, sum.constant), sum.constant));
+        }
+    }
+
+    /// An "or" or "exclusive or" of what adds up to the operands: only what has bits in common is combined, and the
+    /// results are added. None if that is one operation on the operands as they are.
+    fn bitwise_by_terms(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Option<Value> {
+        let most = if self.is_thorough { MANY_OPERANDS } else { OPERANDS };
+        let mut terms = Terms::new();
+        for value in [left, right] {
+            match self.operator(value) {
+                Operator::Bitwise(other) if other == kind => {
+                    let parts: SmallVec<[Value; OPERANDS]> = self.parts_of(value).collect();
+                    for part in parts {
+                        self.add_disjoint_terms(part, &mut terms);
+                    }
+                }
+                _ => self.add_disjoint_terms(value, &mut terms),
+            }
+        }
+        if terms.len() <= 2 || terms.len() > most {
+            return None;
+        }
+        // Groups of terms that have bits in common, perhaps by way of others.
+        let mut groups: SmallVec<[(u64, SmallVec<[Value; 4]>); 4]> = SmallVec::new();
+        for (term, places) in terms {
+            let mut group = (places, SmallVec::from_slice(&[term]));
+            groups.retain(|(others, members)| {
+                let is_apart = *others & places == 0;
+                if !is_apart {
+                    group.0 |= *others;
+                    group.1.append(members);
+                }
+                is_apart
+            });
+            groups.push(group);
+        }
+        if let [(_, members)] = &mut groups[..] {
+            let members = std::mem::take(members);
+            return Some(self.bitwise_of_all(kind, width, &members));
+        }
+        let mut sum = self.constant(width, 0);
+        for (_, mut members) in groups {
+            members.sort_unstable();
+            let combined = members
+                .into_iter()
+                .reduce(|one, other| self.bitwise(kind, width, one, other))
+                .expect("a group begins with a term");
+            sum = self.add(width, sum, combined);
+        }
+        Some(sum)
     }
 
     /// A bitwise operation in which each bit of the result is a bit of one operand, or a constant.
@@ -161,9 +254,9 @@ impl Values {
         Some(self.make_of_bits(width, &result))
     }
 
-    fn bitwise_of_all(&mut self, kind: Bitwise, width: u32, left: Value, right: Value) -> Value {
+    fn bitwise_of_all(&mut self, kind: Bitwise, width: u32, given: &[Value]) -> Value {
         let mut operands: SmallVec<[Value; OPERANDS]> = SmallVec::new();
-        for value in [left, right] {
+        for &value in given {
             match self.operator(value) {
                 Operator::Bitwise(other) if other == kind => operands.extend(self.parts_of(value)),
                 _ => operands.push(value),
@@ -171,7 +264,7 @@ impl Values {
         }
         let most = if self.is_thorough { MANY_OPERANDS } else { OPERANDS };
         if operands.len() > most {
-            operands = SmallVec::from_slice(&[left, right]);
+            operands = SmallVec::from_slice(given);
         }
         // At most one constant.
         let mut constant = None;
@@ -207,7 +300,7 @@ impl Values {
             match operands[..] {
                 [] => return constant,
                 // The other operand may now consist only of moved bits.
-                [only] if only != left && only != right => return self.bitwise(kind, width, only, constant),
+                [only] if !given.contains(&only) => return self.bitwise(kind, width, only, constant),
                 _ if kind == Bitwise::Xor && bits == 0 => {}
                 _ => operands.push(constant),
             }

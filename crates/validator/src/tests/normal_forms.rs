@@ -268,3 +268,29 @@ fn extended_values_are_compared_in_their_own_width() {
         assert!(compare(&of(extension, "lt.s64", right), &narrow("lt.u32", "127")).is_err());
     }
 }
+
+/// Bytes are put together by "or", by sums and by multiplications with powers of two, in any order; only some of
+/// the operands have bits in common.
+#[test]
+fn what_has_no_bits_in_common_may_be_added() {
+    let byte = "    %3:R32 = SHL.b32 %1, 24\n    %4:R32 = AND.b32 %2, -2147483648\n    %5:R32 = SHR.u32 %2, 24\n\
+                \x20   %6:R32 = AND.b32 %5, 128\n    %7:R32 = AND.b32 %1, 255\n    %8:R32 = OR.b32 %7, %6\n\
+                \x20   %11:R32 = SHL.b32 %8, 16\n";
+    let of = |lines: &str| computing(&format!("{byte}{lines}"));
+    let before = of("    %12:R32 = OR.b32 %3, %4\n    %9:R32 = OR.b32 %12, %11\n");
+    for after in [
+        "    %12:R32 = OR.b32 %3, %4\n    %9:R32 = IMAD.b32 %8, 65536, %12\n",
+        "    %12:R32 = OR.b32 %3, %11\n    %9:R32 = OR.b32 %4, %12\n",
+        "    %12:R32 = IADD.b32 %3, %11\n    %9:R32 = OR.b32 %12, %4\n",
+    ] {
+        assert_eq!(compare(&before, &of(after)), Ok(()), "{after}");
+    }
+    for wrong in [
+        // The sign may be set already.
+        "    %12:R32 = IADD.b32 %3, %4\n    %9:R32 = OR.b32 %12, %11\n",
+        "    %12:R32 = OR.b32 %3, %4\n    %9:R32 = IMAD.b32 %8, 131072, %12\n",
+        "    %12:R32 = OR.b32 %3, %4\n    %9:R32 = IMAD.b32 %1, 65536, %12\n",
+    ] {
+        assert!(compare(&before, &of(wrong)).is_err(), "{wrong}");
+    }
+}
