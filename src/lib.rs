@@ -63,8 +63,8 @@ mod documents {
 
 #[cfg(feature = "llvm")]
 mod ffi;
-/// The LLVM binding whose modules [`compile`] accepts. A host that uses it links a single LLVM, the
-/// one that Oriel is built for.
+/// The LLVM binding whose modules [`compile`] accepts. With it, a host links only one LLVM, the one
+/// that Oriel is built for.
 #[cfg(feature = "llvm")]
 pub use inkwell;
 

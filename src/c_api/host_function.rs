@@ -1,4 +1,4 @@
-//! `OrielHostFunction`: a function of the host's own, told by callbacks.
+//! `OrielHostFunction`: a function in the host's own data structures, read by callbacks.
 
 use super::call::{CallFailure, Message, OrielStatus, call, given};
 use super::intervals::OrielIntervals;

@@ -1,4 +1,4 @@
-//! `OrielIntervals`: live intervals, whole. What is asked of them is in `queries.rs`.
+//! `OrielIntervals`: all live intervals as arrays. Queries of them are in `queries.rs`.
 
 use super::call::{Message, OrielStatus, c_text, call, given};
 use super::function::{OrielMachineFunction, UNKNOWN};

@@ -1,7 +1,6 @@
-//! What a host asks of `OrielIntervals`.
+//! A host's queries of `OrielIntervals`.
 //!
-//! Numbers that a host hands in may be anything: what is past the end has no value, no index, and is
-//! live nowhere.
+//! A host may pass any number. A number past the end has no value and no index, and is live nowhere.
 
 use super::function::UNKNOWN;
 use super::intervals::{OrielIntervals, OrielValue, lend};

@@ -1,7 +1,7 @@
 //! How much of a function the library has to see at a stage.
 //!
-//! Most functions need few registers, and the profile leaves them alone. To see that, an export of
-//! live ranges is enough, which costs a fraction of a whole export. The late stage then needs none.
+//! Most functions need few registers, and the profile leaves them alone. An export of live ranges
+//! shows this, at a fraction of the cost of a whole export. The late stage then needs no export.
 
 use super::capture;
 use super::host::OrielHost;

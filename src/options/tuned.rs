@@ -2,8 +2,8 @@
 //!
 //! The file has one JSON object a line: `{"sm": 80, "hash": "…", "function": "k", "flags": "…"}`, in
 //! which other fields are allowed. A function is found by its compute capability and its hash, not by
-//! its name: options chosen for other code are worth nothing. A hash that two functions share can
-//! only cost quality, since every option preserves behaviour.
+//! its name, since options chosen for other code are useless. If two functions have the same hash,
+//! one may get unsuitable options, but never wrong code: every option preserves behaviour.
 
 use super::{Options, split_flag, split_flags};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Hash functions: two with the reference's constants, and one for tables of the standard library.
 //! They depend only on their input, so an order by hash is the same in every process.
 //!
-//! They are for tables whose keys this program chooses; they do not withstand chosen collisions.
+//! They are for tables whose keys this program chooses; they do not resist keys chosen to collide.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

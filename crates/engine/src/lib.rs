@@ -1,4 +1,5 @@
-//! The live-range engine: exactly LLVM's live intervals, many times faster, without LLVM.
+//! The live-range engine: computes the same live intervals as LLVM, many times faster and without
+//! LLVM.
 //!
 //! ```
 //! use oriel_engine::live::LiveRangeCalc;
@@ -23,8 +24,8 @@
 //! | [`entity`] | newtypes for everything addressed by number |
 //! | [`hash`] | hash functions |
 //! | [`file`](mod@file) | files that are written in one step |
-//! | [`guard`] | panics become messages |
-//! | [`thread_slot`] | values of a thread that are there until it has ended |
+//! | [`guard`] | conversion of panics to messages |
+//! | [`thread_slot`] | values of a thread that remain until it has ended |
 
 pub mod bitvector;
 pub mod dataflow;

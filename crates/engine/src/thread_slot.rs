@@ -1,4 +1,4 @@
-//! A place for a value on each thread that is there until the thread has ended.
+//! A value of each thread that remains accessible until the thread has ended.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;

@@ -43,11 +43,11 @@
 //! further effect. A thread that waits for another one of its warp, or for a later block, waits for
 //! ever; the step limit then ends the launch.
 //!
-//! Each read of an undefined value gives another number, the same in all threads of the warp: so a
-//! second execution of an instruction shows if it reads one. Registers, local and shared memory are
-//! initially zero. Additions that may be contracted are not. Instructions that are not modelled
-//! are errors only when executed; with [`Limits::uninterpreted`], inline assembly and opcodes that
-//! Ori does not know are not errors.
+//! Each read of an undefined value gives a different number, the same in all threads of the warp.
+//! So if an instruction that reads one is executed twice, the results differ. Registers, local and
+//! shared memory are initially zero. Multiplications and additions are never contracted.
+//! Instructions that are not modelled are errors only when executed; with
+//! [`Limits::uninterpreted`], inline assembly and opcodes that Ori does not know are not errors.
 
 mod access;
 mod atomic;

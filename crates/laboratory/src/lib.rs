@@ -1,5 +1,5 @@
-//! Tests and measurements of Oriel. The plug-in for users contains none of it; this crate's shared
-//! library, `liboriel_laboratory.so`, is the plug-in with all of it.
+//! Tests and measurements of Oriel. The plug-in for users does not contain this crate. The crate's
+//! shared library, `liboriel_laboratory.so`, is the plug-in with this crate added.
 //!
 //! ```
 //! use oriel_laboratory::differential::{EditKind, sequences};
@@ -12,12 +12,12 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`differential`] | whether phases preserve what functions write to memory, and whether the checks would notice |
+//! | [`differential`] | tests that phases preserve what functions write to memory, and that these tests detect errors |
 //! | `host` | compiles device code for the host and runs it |
 //! | [`cuda`] | runs kernels on a GPU through the CUDA driver |
 //! | [`oracle`] | live intervals, their updates and control flow compared with LLVM's |
 //! | [`plans`] | plans written as edit scripts, and plans damaged on purpose |
-//! | [`phases`] | phases that test the lowering to plans and the judgement of phases |
+//! | [`phases`] | phases that test the lowering to plans and the guard of profiles |
 //! | [`mod@bench`] | times the engine against LLVM |
 //! | `options` | additional options of the plug-in |
 //! | `ffi` | the calls between the laboratory's shim and this crate |

@@ -22,24 +22,24 @@
 //!   loop sees values of different iterations, though inside the loop all lanes agree. The *use* is
 //!   divergent, the register is not.
 //!
-//! Joins are found with labels: every target of the branch sends out its own name, and a block that
-//! receives two different names is a join and sends out its own. Labels stop at the branch's
-//! immediate post-dominator, where all lanes meet again. Blocks that a label reaches before that
+//! Joins are found with labels: every target of the branch sends out its own label, and a block
+//! that receives two different labels is a join and sends out its own. Labels stop at the branch's
+//! immediate post-dominator, where all lanes reconverge. Blocks that a label reaches before that
 //! are under *divergent control*.
 //!
-//! A register with several definitions, as in late form, has no PHIs. It is divergent if it is live
-//! where lanes join, or behind a loop that they leave at different times, and a definition lies on
-//! the way. So its classification holds for all of its values.
+//! A register with several definitions, as in late form, has no PHIs. It is divergent if a
+//! definition lies on the lanes' paths and the register is live where the lanes join, or after a
+//! loop that they leave at different times. So its classification holds for all of its values.
 //!
-//! Cycles with several entries have no header at which lanes meet: as soon as lanes part inside one
-//! or before its entries, everything defined in it counts as divergent.
+//! Cycles with several entries have no header at which lanes reconverge: if lanes diverge inside
+//! such a cycle or before its entries, everything defined in it counts as divergent.
 //!
 //! The algorithm is that of R. Karrenberg and S. Hack, "Improving Performance of OpenCL on CPUs",
 //! CC 2012, in the form of LLVM's GenericUniformityImpl and SyncDependenceAnalysis.
 //!
-//! Uniform refers to *values*: lanes that execute an instruction together agree. A uniform register
-//! need not fit into a single register for the whole warp, since lanes on another path may still
-//! need another value.
+//! *Uniform* is a property of values: lanes that execute an instruction together agree. A uniform
+//! register cannot always be a single register for the whole warp, since lanes on another path may
+//! still need another value.
 
 mod labels;
 

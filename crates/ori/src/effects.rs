@@ -6,19 +6,19 @@
 //! | [`MemoryRule::Value`] | nothing |
 //! | [`MemoryRule::Inaccessible`] | nothing that a load or store can reach; its order matters |
 //! | [`MemoryRule::Access`] | the memory of its address space |
-//! | [`MemoryRule::Atomic`] | that, and the memory that other threads can see |
+//! | [`MemoryRule::Atomic`] | the memory of its address space, and the memory that other threads can see |
 //! | [`MemoryRule::Fence`] | the memory that other threads can see |
 //! | [`MemoryRule::Parameters`] | parameters and results of calls |
 //! | [`MemoryRule::Call`] | everything |
 //! | [`MemoryRule::Unknown`] | everything, unless LLVM rules it out |
 //!
 //! LLVM describes an opcode by three flags: `mayLoad`, `mayStore` and `hasUnmodeledSideEffects`.
-//! The third does not imply the others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and `asm
-//! volatile` have only that one, and all of them let a thread see what others wrote. So an unknown
-//! instruction with side effects reads and writes all memory, whatever the first two flags are. In
-//! IR, LLVM knows more: an intrinsic that is `memory(inaccessiblemem)` lets loads be merged across
-//! it. Machine code has lost that property; Ori derives it from the operation, and the rows with
-//! [`MemoryRule::Inaccessible`] give the reasons.
+//! The third flag does not imply the others: `griddepcontrol.wait`, `cp.async.bulk.wait_group` and
+//! `asm volatile` have only the third, and all of them let a thread see what others wrote. So an
+//! unknown instruction with side effects reads and writes all memory, whatever the first two flags
+//! are. In IR, LLVM knows more: loads may be merged across an intrinsic that is
+//! `memory(inaccessiblemem)`. Machine code has lost that property; Ori derives it from the
+//! operation, and the rows with [`MemoryRule::Inaccessible`] give the reasons.
 
 use super::function::{Function, Instruction, InstructionFlags, MachineOpcode, Special};
 use super::modifiers::{AddressSpace, ModifierFlags, Ordering};

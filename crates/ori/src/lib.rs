@@ -26,10 +26,10 @@
 //! |---|---|
 //! | `function/`, `edit.rs`, `edit/` | blocks, instructions, operands, registers: queries and changes |
 //! | `block_edit.rs` | changes to blocks and edges |
-//! | `trial.rs` | changes that can be taken back |
+//! | `trial.rs` | changes that can be undone |
 //! | `control_flow.rs` | orders, dominators, loops; their dumps |
 //! | `liveness.rs` | live intervals of registers, kept up to date after edits |
-//! | `register_sets.rs`, `pressure.rs` | live registers of all files at a point; how many there are everywhere |
+//! | `register_sets.rs`, `pressure.rs` | the live registers of all files at a point; the number of live registers at every point |
 //! | `divergence.rs` | values that are equal in all lanes of a warp |
 //! | `effects.rs` | memory that instructions read and write, and effects whose order matters |
 //! | `inline_assembly.rs` | groups of operands of inline assembly; early-clobber results, tied sources |
@@ -40,7 +40,7 @@
 //! | `ssa_construction.rs` | SSA form for variables with several definitions |
 //! | `constraints.rs`, `verify/` | types of operands; the verifier |
 //! | `analysis/` | room for longer live ranges, dependencies, spill costs |
-//! | `machine/`, `plan/` | from the machine function and back |
+//! | `machine/`, `plan/` | conversion from the machine function and back |
 
 pub mod analysis;
 mod block_edit;

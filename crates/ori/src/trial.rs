@@ -1,4 +1,4 @@
-//! Edits that can be taken back, so that a phase can try a change without a copy of the function.
+//! Edits that can be undone, so that a phase can try a change without a copy of the function.
 
 use super::edit::{InstructionBuilder, Position};
 use super::function::{Function, Instruction, InstructionFlags};

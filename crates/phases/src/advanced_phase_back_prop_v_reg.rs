@@ -12,18 +12,18 @@
 //! 1. the copy is the only use of its source,
 //! 2. the source has one definition, in the copy's block, whose result can be renamed: the
 //!    registers are of one kind, and no inline assembly ties it to an operand,
-//! 3. between the two nothing writes or reads the copy's result, and it is no other result of the
-//!    computing instruction.
+//! 3. between the two nothing writes or reads the copy's result, and the computing instruction has
+//!    no other result in the same register.
 //!
-//! A single backward walk over each block suffices. A copy that passes guards 1 and 2 waits for the
-//! definition; a mention of its result on the way ends the wait. A renamed definition may be a copy
+//! A single backward walk over each block suffices. A copy that meets conditions 1 and 2 waits for the
+//! definition; any mention of its result on the way ends the wait. A renamed definition may be a copy
 //! itself, which waits in turn, so one pass handles chains of any length. The sets at block boundaries
 //! do not change, nor do control flow and liveness.
 //!
-//! The reference leaves the body to the back ends of ptxas ([`backend`](super::backend)), none of
-//! which has one, and gives the algorithm. Departure: it looks up reaching definitions, which the
-//! walk makes unnecessary within a block. After LLVM's coalescer, no source that is live across
-//! blocks has a single use and could be renamed, so nothing is lost.
+//! The reference gives the algorithm, but leaves the implementation to the back ends of ptxas
+//! ([`backend`](super::backend)), none of which has one. Departure: it looks up reaching
+//! definitions, which the walk makes unnecessary within a block. After LLVM's coalescer, no source
+//! that is live across blocks has a single use and could be renamed, so nothing is lost.
 
 use super::knobs::Knob;
 use super::shared::copies::{is_alike, registers_of_copy};

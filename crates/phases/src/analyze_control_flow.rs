@@ -7,7 +7,7 @@
 //!
 //! The reference builds a map of successors from the last instruction of each block, a map of back
 //! edges, the reverse post-order and, from both, immediate dominators. This phase computes these
-//! and the natural loops. It does not change the function. The analysis stays known until a phase
+//! and the natural loops. It does not change the function. The analysis remains valid until a phase
 //! changes blocks or edges.
 //!
 //! Departures: Ori's terminators name every target, so nothing depends on the next block, and a

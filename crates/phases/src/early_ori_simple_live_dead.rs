@@ -1,4 +1,4 @@
-//! EarlyOriSimpleLiveDead (phase 10): removes instructions that are dead by the evidence of one
+//! EarlyOriSimpleLiveDead (phase 10): removes instructions that can be seen to be dead within one
 //! block.
 //!
 //! ```text
@@ -7,10 +7,10 @@
 //! ST %0, ...
 //! ```
 //!
-//! A register that no other block uses is dead if nothing behind it in its block uses it. One that
-//! other blocks use, or a PHI, counts as live at the end of the block. One backward walk per block
-//! also removes instructions used only by dead ones; there is no dataflow. [`OriPerformLiveDead`]
-//! handles values that go round a loop.
+//! A register that no other block uses is dead if nothing after its definition in the block uses
+//! it. A register that other blocks or PHIs use counts as live at the end of the block. One
+//! backward walk per block also removes instructions used only by dead ones; there is no dataflow.
+//! [`OriPerformLiveDead`] handles values that go round a loop.
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 

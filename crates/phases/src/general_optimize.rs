@@ -10,16 +10,17 @@
 //! ```
 //!
 //! A forward walk decides and marks, and an apply step rewrites and consumes the marks; this
-//! repeats until nothing is found. The walk visits block by block, the reference's definition
-//! anchors, and considers
+//! repeats until nothing is found. The walk visits the blocks in order (the reference's definition
+//! anchors) and considers
 //!
-//! - *operations that set predicates*: one that an earlier one makes redundant is propagated
-//!   (0x100). One that is known, or a combination with a known one, is propagated conditionally
-//!   (0x400): its uses are rewritten, and it is removed (0x200) when it has none left;
-//! - *selects*: with equal arms, or a predicate that the simplifier knows, they become an arm
-//!   (0x100), or a move of it if that is a constant (0x200);
-//! - *conditional branches* on a known predicate lose a target;
-//! - all other instructions only for whether anything needs them.
+//! - *operations that set predicates*. An operation that an earlier one makes redundant is
+//!   propagated (0x100). If its result is known, or combines a known predicate with another one, it
+//!   is propagated conditionally (0x400): its uses are rewritten, and it is removed (0x200) when it
+//!   has none left;
+//! - *selects*. If the arms are equal, or the simplifier knows the predicate, the select becomes an
+//!   arm (0x100), or a move of the arm if that is a constant (0x200);
+//! - *conditional branches*. A branch on a known predicate loses a target;
+//! - all other instructions. They are only removed if nothing needs them.
 //!
 //! Requires: SSA form. Preserves: no instruction is added, none has a mark.
 //!

@@ -23,10 +23,10 @@
 //! | `evictions` | a slot was given to another pair |
 //!
 //! It runs above level 2, but not for functions optimised for size (the reference's reduced
-//! levels), and follows moves with one use. Others stay, since folding the constant would only
-//! shorten the register's live range. Option 31, with its extra word, lets it follow those too on
-//! GPUs that issue two instructions at once. With option 605 no move enters the window during the
-//! walk; it keeps those with which the block begins.
+//! levels), and follows moves with one use. Moves with several uses stay, since folding the
+//! constant would only shorten the register's live range. Option 31, if its bit 0 and any higher
+//! bit are set, lets it follow those too, on GPUs that issue two instructions at once. With option
+//! 605 no move enters the window during the walk; it keeps the moves at the beginning of the block.
 //!
 //! Requires: SSA form. Preserves: control flow; no instruction is added.
 //!

@@ -10,22 +10,22 @@
 //!       BRA %3, bix1, fall bix2
 //! ```
 //!
-//! The reference calls the conversion `ConvertMemoryToRegisterOrUniform`, and the phase goes by
-//! that name as well. LLVM has such a pass (SROA), which works before calls have their parameters:
-//! structures passed by value have an address then, and only after instruction selection it turns
-//! out that the only uses are loads into the parameter's space. So the objects that this phase
-//! finds in LLVM's code are mostly such copies, and objects in memory only because another object
-//! held their address.
+//! The reference also calls the conversion `ConvertMemoryToRegisterOrUniform`, and the phase
+//! accepts that name, too. LLVM's pass of this kind, SROA, runs before calls are lowered. At that
+//! point structures passed by value have an address. Only after instruction selection are their
+//! uses known to be loads into the parameter's space. So the objects that this phase finds in
+//! LLVM's code are mostly such copies, and objects that are in memory only because another object
+//! holds their address.
 //!
 //! **Candidates** (`memory_to_register`) are objects whose address is used only by loads and stores
 //! at constant offsets, split into the pieces that are accessed as one. Pointers stored in a
 //! promoted object are known afterwards, so there are several rounds. Arrays of at most
-//! `ConvertMemoryToRegIndexedSizeLimit` bytes (knob 135) may have an index: an access becomes one
-//! of each element first. They come last, one in each round.
+//! `ConvertMemoryToRegIndexedSizeLimit` bytes (knob 135) may have an index: each access is first
+//! replaced by an access for each element. Such arrays come last, one in each round.
 //!
-//! **Costs**: a load, a store and an address cost one each. What remains after promotion counts
-//! against them: a PHI or a constant's move is of a cost-exempt class and costs
-//! `MovWeightForConvertMemToReg`, but one if the piece is loaded more than four times; an extension
+//! **Costs**: a load, a store and an address cost one each. They are compared with the costs of the
+//! instructions that remain after promotion: a PHI or a constant's move (a cost-exempt class) costs
+//! `MovWeightForConvertMemToReg`, or one if the piece is loaded more than four times; an extension
 //! costs one, an undefined value nothing. All costs are weighted by block frequency. An object is
 //! promoted if the costs afterwards are at most `ConvertMemToRegCostRatio` of those before. Rounds
 //! end when none is promoted, or when a round saved less than the weight of a move.

@@ -8,11 +8,12 @@
 //! ST %5, [%1]               ST %4, [%1]
 //! ```
 //!
-//! A single walk of the dominator tree. Expressions are described with registers replaced by their
-//! *representatives*: through copies, the register whose value they have. A table of classes, bits
-//! met on the path from the entry (`classes.rs`), tells whether an equal expression can exist at
-//! all; then the value table is queried, and the last equal one replaces it if it dominates. If
-//! that one does not dominate the walk's position, neither it nor any before it will do so again.
+//! A single walk of the dominator tree. Expressions are described with each register replaced by
+//! its *representative*: the register whose value it has through copies. A table of classes, as
+//! bits met on the path from the entry (`classes.rs`), tells whether an equal expression can exist
+//! at all. Then the value table is queried, and the last equal expression replaces the current one
+//! if it dominates it. If it does not dominate the walk's position, neither it nor any earlier one
+//! will do so again.
 //!
 //! Requires: nothing; in late form it considers registers with one definition only. Preserves:
 //! control flow. No instruction is added or moved. An expression stays if extending the available

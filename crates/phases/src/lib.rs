@@ -1,7 +1,7 @@
 //! The phases, and the manager that runs them in ptxas' order.
 //!
-//! A phase is a file with the name that the [registry], options, dumps and tests use. It gets a
-//! function and returns whether it changed it.
+//! A phase has one file, of the name that the [registry], options, dumps and tests use. It gets a
+//! function and returns whether it changed the function.
 //!
 //! ```
 //! use oriel_ori::parse_function;
@@ -27,7 +27,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `manager.rs`, `manager/` | runs the phases: the table of phases ([registry]) and that of [knobs], analyses kept from phase to phase, what is taken back |
-//! | `shared/` | what several phases do: dead code, copies, values, blocks |
+//! | `shared/` | code that several phases use: dead code, copies, values, blocks |
 //! | `mark_additional_cold_blocks.rs` | a phase of a back end |
 //! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |
 //! | `instruction_order/` | orders of the instructions of a block |
@@ -112,8 +112,8 @@ pub struct PhaseOptions {
     pub traversal: Traversal,
     /// LLVM's optimisation level of the function's code, 0 to 3.
     pub optimization_level: u32,
-    /// The units of data registers that a function may have live at once, as far as splitting can
-    /// achieve it.
+    /// The register budget: the units of data registers that a function should have live at once at
+    /// most.
     pub register_budget: u32,
     /// The values of the knobs.
     pub knobs: Knobs,

@@ -22,9 +22,9 @@
 //! Nothing is duplicated. A loop stays unchanged if the function's entry is its header, or if an
 //! edge to it cannot be redirected: a branch of unknown form, or a reference from outside.
 //!
-//! Follows the reference in its effect. It recognises headers and latches by the operations with
-//! which earlier phases mark them; here dominators are used. Its gate, knob 487, is off by default,
-//! and so is this phase.
+//! The effect is the reference's. The reference recognises headers and latches by operations with
+//! which earlier phases mark them; this phase uses dominators. The reference's gate, knob 487, is
+//! off by default, and so is this phase.
 
 mod irreducible_cycles;
 

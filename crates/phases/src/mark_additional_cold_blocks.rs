@@ -9,8 +9,7 @@
 //!
 //! A block is cold if
 //!
-//! - the thread ends in it otherwise than by returning: in a trap, an exit, or a call that does not
-//!   return;
+//! - the thread ends in it without returning: in a trap, an exit, or a call that does not return;
 //! - LLVM's block frequencies are known and it runs less than once per [`HOT_RATIO`] executions of
 //!   the entry;
 //! - all its successors are cold, or all its predecessors.

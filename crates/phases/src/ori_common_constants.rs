@@ -1,4 +1,5 @@
-//! OriCommonConstants: does not materialise a constant that another register already holds.
+//! OriCommonConstants: reuses a register that already holds a constant instead of moving the
+//! constant again.
 //!
 //! ```text
 //! bix0: %1 = MOV 1065353216             bix0: %1 = MOV 1065353216
@@ -10,18 +11,18 @@
 //!
 //! Moves of the same bits into registers of one kind are grouped. If one dominates another, it
 //! replaces the other's uses, provided the register budget allows the longer live range. Otherwise
-//! the constant is recomputed, which costs an instruction but no register on the way; for constants
-//! that are live too long in the input there is [OriSplitLiveRanges](super::ori_split_live_ranges),
-//! which recomputes them behind points of high pressure.
+//! the move stays: it costs an instruction, but no register in between. Constants that are live too
+//! long in the input are handled by [OriSplitLiveRanges](super::ori_split_live_ranges), which
+//! recomputes them after points of high pressure.
 //!
 //! A constant used only by PHIs stays: PHI elimination gives each PHI a register of its own, to
 //! which the constant must be moved anyway, so nothing would be saved. The late
 //! [OriCopyProp](super::ori_copy_prop) finds duplicates in such registers after PHI elimination;
 //! its other instance replaces constants by operands where possible.
 //!
-//! ptxas has no phase of this name: its constants come from constant banks, which phase 51
-//! (ExtractShaderConstsFinal) settles, and from then on a constant is in a register because no
-//! operand can hold it. So this phase runs at that point.
+//! ptxas has no phase of this name: its constants come from constant banks. After phase 51
+//! (ExtractShaderConstsFinal), a constant is in a register only if no operand can hold it. So this
+//! phase runs at that point.
 //!
 //! Requires: SSA form. Preserves: control flow; no instruction is added.
 

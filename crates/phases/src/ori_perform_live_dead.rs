@@ -19,9 +19,9 @@
 //! volatile, or have effects according to LLVM. Debug instructions keep nothing alive; their values
 //! become undefined, as in LLVM.
 //!
-//! In profile `ptxas` only. In the 316 functions that the examples give at both stages (sm_90,
-//! -O2), LLVM leaves no dead instruction and only one unreachable block: alone the phase gains
-//! nothing. Phases that leave dead code behind will need it in `max`.
+//! In profile `ptxas` only: alone the phase gains nothing. In the 316 functions that the examples
+//! give at both stages (sm_90, -O2), LLVM leaves no dead instruction and only one unreachable
+//! block. Profile `max` will need the phase if it gets phases that leave dead code.
 //!
 //! The four instances are identical and differ in the phases before them. Departure: the reference
 //! starts its walk from ordinary liveness, under which a value that only feeds itself around a loop

@@ -11,28 +11,29 @@
 //!
 //! A value is recomputed in a block if
 //!
-//! 1. that is cheap: integer arithmetic, an address, a constant, a widening integer conversion
-//!    (`availability.rs`), and expressions of these up to five operations deep (`expression.rs`);
-//! 2. what the expression starts from is live in the block anyway, is an operand to ptxas such as a
-//!    kernel's parameter, takes fewer registers than the value, or serves several values, so that it
-//!    stays in its register (`shared.rs`);
-//! 3. the block is in no deeper loop than the definition, or registers are short in the block and
-//!    the loop does not count from a constant to a constant: elsewhere the loop would only compute
-//!    more, and ptxas unrolls such a loop unless it gets too large (`loop_control.rs`). In functions
-//!    with `wgmma` or `tcgen05`, whose loops ptxas also unrolls, all registers of a thread have to be
-//!    too few;
+//! 1. computing it is cheap: integer arithmetic, an address, a constant, a widening integer
+//!    conversion (`availability.rs`), and expressions of these up to five operations deep
+//!    (`expression.rs`);
+//! 2. the operands that the expression starts from are live in the block anyway, are operands to
+//!    ptxas such as a kernel's parameters, take fewer registers than the value, or serve several
+//!    values and so stay in their registers (`shared.rs`);
+//! 3. the block is in no deeper loop than the definition. A deeper loop is allowed only if registers
+//!    are short in the block, since otherwise the loop would only compute more, and if the loop does
+//!    not count from a constant to a constant, since ptxas unrolls such a loop unless it gets too
+//!    large (`loop_control.rs`). In functions with `wgmma` or `tcgen05`, whose loops ptxas also
+//!    unrolls, more registers than a thread can have must be live at once;
 //! 4. the value does not control a loop there: ptxas unrolls a loop if it recognises counter and
 //!    limit, and copies of their operands hide them.
 //!
-//! The value stays live for its other uses. So it is recomputed only if, with these uses alone, it
-//! is no longer live into or out of some block that is nearly as full as the fullest one; and only
-//! where it would not be live anyway.
+//! The value stays live for its other uses. So it is recomputed only if it is then no longer live
+//! into or out of some block that is nearly as full as the fullest one, and only in blocks where it
+//! would not be live anyway.
 //!
-//! Nothing is recomputed in a function whose stack objects outweigh its peak while it calls others:
-//! ptxas inlines these and keeps the objects in registers, of which the peak says nothing then.
+//! Nothing is recomputed in a function that calls others and whose stack objects outweigh its peak:
+//! ptxas inlines the calls and keeps the objects in registers, which the peak does not count.
 //!
-//! Each using block gets one copy before its first use. If all of this lowers the function's peak by
-//! too little, the phase takes it back.
+//! Each using block gets one copy before its first use. If the function's peak falls by too little,
+//! the phase undoes everything.
 //!
 //! Requires: SSA form. Preserves: control flow.
 //!

@@ -1,8 +1,8 @@
 //! ReorderInstructions: reorders the instructions of every block by a rule of the user's choice.
 //!
 //! No order benefits all kernels, but for about a quarter of them another order makes ptxas use
-//! fewer registers (docs/instruction-order.md). Which one cannot be predicted, only tried: `oriel
-//! tune` does. The knob `InstructionOrder` selects the rule, `InstructionOrderSeed` one of the
+//! fewer registers (docs/instruction-order.md). The best order cannot be predicted, so `oriel tune`
+//! tries several. The knob `InstructionOrder` selects the rule, `InstructionOrderSeed` one of the
 //! random orders.
 //!
 //! Requires: liveness; either form. Preserves: control flow.

@@ -8,9 +8,9 @@
 //! %8 = FADD %7, %6                 %8 = FADD %7, %6
 //! ```
 //!
-//! ptxas schedules again, so most of an order is lost on it: of the orders tried on 755 kernels,
+//! ptxas schedules again, so most orders have little effect: of the orders tried on 755 kernels,
 //! each raised ptxas' registers about as often as it lowered them (docs/instruction-order.md). An
-//! order matters if many registers at a function's peak hold something other than loads. So this
+//! order matters if many registers at a function's peak hold values that are not loaded. So this
 //! phase changes only the blocks with the highest points, and only if that lowers the function's
 //! peak by a fifth or more, both with loads in place and with loads moved up:
 //!

@@ -1,10 +1,10 @@
-//! The random numbers behind every choice, and the settings of tests that use them.
+//! Reproducible random numbers, and the settings of tests that use them.
 //!
 //! The stream is PCG64 (XSL-RR 128/64) of `rand_pcg`: a generator with a published definition and
 //! reference vectors, which that crate tests against and keeps under the value-stability rule of
 //! the Rust Random project. Only its raw 64-bit outputs are used. Ranges and choices are derived
-//! here, because how `rand` derives them is allowed to change from one version to the next, and the
-//! same options have to give the same bytes for good.
+//! here, since the same options must always give the same bytes and `rand` may change its
+//! derivations between versions.
 //!
 //! ```
 //! use oriel_random::{Random, Stream};
@@ -117,11 +117,11 @@ impl Random {
     }
 }
 
-/// Returns a number of tests with random input, such as how many of them run: what the environment
-/// variable says, or else the default.
+/// Returns a setting of tests with random input, such as how many of them run: the value of the
+/// environment variable, or else the default.
 ///
 /// # Panics
-/// The variable is no number.
+/// The variable is not a number.
 pub fn setting(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| {
         text.parse()

@@ -1,11 +1,11 @@
 //! Kernels that need `.minnctapersm` to get the registers that their launch bounds leave them.
 //!
-//! If a kernel has a block size but no number of blocks, and ptxas cannot do without spills even
-//! with all registers, ptxas may compile it with 32 or 64 registers and many times the spills.
-//! With `.minnctapersm 1` it uses all registers. Kernels that need not spill get more registers by
-//! it, and so fewer warps. Therefore it is set only where spills are certain: where two orders of the
-//! instructions that need few registers, with cheap values computed again, still need more than a
-//! thread can have. (Measured with ptxas 13.0: see `docs/register-estimate.md`.)
+//! If a kernel has a block size but no number of blocks, and must spill even with all registers,
+//! ptxas may compile it with 32 or 64 registers and many times the spills. With `.minnctapersm 1` it
+//! uses all registers. Kernels that need not spill would get more registers and so fewer warps.
+//! Therefore the directive is set only where spills are certain: where two orders of the instructions
+//! that need few registers, with cheap values recomputed, still need more registers than a thread can
+//! have. (Measured with ptxas 13.0: see `docs/register-estimate.md`.)
 
 use super::estimate::{Target, least_need};
 use super::occupancy::LaunchBounds;

@@ -22,8 +22,8 @@
 //! | `page/packing.rs` | each item stored once, growing numbers as differences |
 //! | `page/page.html`, `page/page.css` | the page itself |
 //! | `page/code.js` | decodes the code; pressure, live ranges and source lines of it |
-//! | `page/draw.js`, `page/panes.js`, `page/sections.js` | how things are drawn; what follows the selection; what does not |
-//! | `page/page.js` | the selection, and the address that says it |
+//! | `page/draw.js`, `page/panes.js`, `page/sections.js` | drawing; the panes that follow the selection; the sections that do not |
+//! | `page/page.js` | the selection, and the page's address, which contains it |
 
 mod code;
 mod curve;

@@ -1,4 +1,5 @@
-//! The list of commands in the help: what users need first, what only work on Oriel needs last.
+//! The list of commands in the help: commands for users first, commands for developers of Oriel
+//! last.
 
 use clap::Command;
 use std::fmt::Write;

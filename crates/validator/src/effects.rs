@@ -1,6 +1,6 @@
-//! The effects of an instruction besides its results, by the validator's own reading of PTX.
+//! The effects of an instruction besides its results.
 //!
-//! This file does not use the tables of the phases, so that the validator detects mistakes in them.
+//! This table is independent of the phases' tables, so that the validator detects mistakes in them.
 
 use bitflags::bitflags;
 use oriel_engine::snapshot::abi::{MemoryFlags, OpcodeFlags};

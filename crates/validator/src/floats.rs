@@ -1,7 +1,7 @@
 //! Signs of floating-point numbers: a difference is a sum, and a product has one sign.
 //!
-//! Arithmetic in 16 and 32 bits always produces the same NaN, so moving a sign from one operand to
-//! another makes no difference there. In 64 bits it may; nothing is assumed about these.
+//! Arithmetic in 16 and 32 bits always produces the same NaN, so signs may move from one operand to
+//! another. In 64 bits this may change a NaN, so signs stay.
 
 use super::values::{Operator, Value, Values};
 use oriel_arithmetic::TypedOperation;

@@ -1,8 +1,8 @@
 //! The validator: proves that a function still does the same after the phases.
 //!
-//! It reads both functions as they are. With the phases it shares only the evaluation of operations on
-//! constants and the import of machine code. A change without a proof may still be right, but the
-//! caller keeps the function before.
+//! It compares the two functions and gets no information from the phases. It shares only two parts
+//! with them: the evaluation of operations on constants, and the import of machine code. A change
+//! without a proof may still be correct; the caller then keeps the function before.
 //!
 //! ```text
 //! before                        after                         the validator
@@ -41,12 +41,11 @@
 //! 3. At the end of each pair, each kind of memory, the sequence of effects and, if both branch, the
 //!    condition must have the same values. Memory is a value as well: each store or effect makes a
 //!    new one from the previous one (`effects`).
-//! 4. A load may fault, so the function before must execute each load of the function after on the
-//!    same path: a load from the same address, of memory that has become the other's.
+//! 4. A load may fault, so for each load of the function after, the function before must execute a
+//!    load from the same address of corresponding memory on the same path.
 //!
-//! That the relation always holds follows by induction over the steps of the related flow:
-//! assumptions about values that loops bring back are checked against the values that they do bring
-//! back.
+//! The proof is by induction over the steps of the related flow: assumptions about the values on
+//! back edges are checked against the values that reach them.
 //!
 //! An undefined value of the function before may become any value in the function after
 //! (refinement, as Alive2 defines it), but not the other way round. Instructions that read one must

@@ -2,8 +2,8 @@
 //!
 //! An object qualifies if every use of its address is the address of a plain load or store at a
 //! known offset. No other instruction can then reach it, and the validator tracks its bytes like
-//! registers, in the pieces that loads and stores access. It thus recognises a value that went
-//! through memory before and goes through registers now.
+//! registers, in the pieces that loads and stores access. So it recognises a value that goes
+//! through memory in the function before and through registers in the function after.
 
 use super::values::{Operator, Value, Values};
 use oriel_engine::hash::NumberMap;

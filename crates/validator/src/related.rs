@@ -3,10 +3,10 @@
 //! The related flow is a graph whose nodes are pairs: a stretch of the function before and the
 //! stretch of the function after that runs in its place. It starts with the two entries. A stretch
 //! continues through jumps to blocks with no other predecessor, through blocks of which the other
-//! side has a copy, and through branches that the other side has decided. Merged, duplicated,
-//! removed and threaded blocks thus all become nodes. The correspondence of branch targets is
-//! guessed here from block labels, and proved afterwards from the values of the conditions. Where only the
-//! function before branches, both its targets may be related to the one of the function after.
+//! side has a copy, and through branches that the other side has decided. So merged, duplicated, removed
+//! and threaded blocks all become nodes. This file guesses from block labels which branch targets
+//! correspond; the values of the conditions prove it afterwards. If only the function before has a branch,
+//! both its targets may be related to the same place of the function after.
 
 use super::side::{End, Side};
 use oriel_engine::entity::{Block, EntityRef, entity_impl};

@@ -1,8 +1,8 @@
 //! Reads of undefined values, each of which may give another value.
 //!
 //! The proof gives an undefined register one value in the whole function, except where a store or a branch reads
-//! it. So it does not see an instruction that reads one and is executed more often than before, although its
-//! results may differ. These reads are therefore counted.
+//! it. If an instruction that reads the register is executed more often than before, its results may differ, and
+//! the proof does not notice. These reads are therefore counted.
 
 use oriel_ori::analysis::undefined_value_readers;
 use oriel_ori::{ControlFlow, Function, Instruction};

@@ -2,16 +2,17 @@
 //! Simple, Fast Dominance Algorithm", 2001, the algorithm of the reference.
 //!
 //! Two candidates for a node's dominator meet by walking up the tree built so far, always from the
-//! one that is later in the order. The result for a node whose predecessors all come before it is
-//! final if theirs are. So after a sweep only the targets of retreating edges are visited again; on
-//! a reducible graph such an edge changes nothing, and the iteration ends.
+//! one that is later in the order. If all predecessors of a node come before it and their results
+//! are final, so is the node's. So after a sweep only the targets of retreating edges are visited
+//! again; on a reducible graph such an edge changes nothing, and the iteration ends.
 //!
 //! Any other order in which every node but the entry has a predecessor before it gives the same dominators:
-//! they come first in it, too. An edge that goes back without closing a cycle then takes another sweep.
+//! a dominator comes before its node in these orders, too. An edge that goes back without closing a cycle
+//! then takes another sweep.
 //!
-//! On the graphs of real programs the walks are short. A chain of blocks that all leave for one
-//! exit makes them as long as the chain, and irreducible graphs can need many sweeps. So the steps
-//! are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.
+//! On the graphs of real programs the walks are short. If all blocks of a chain have an edge to the
+//! same exit, the walks are as long as the chain, and irreducible graphs can need many sweeps. So
+//! the steps are counted, and [`semi_nca`](super::semi_nca) takes over when there are too many.
 
 use super::order::DominatorsFirst;
 use super::{Graph, OrderPosition};

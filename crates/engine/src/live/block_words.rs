@@ -1,11 +1,11 @@
 //! Phases 5 and 7 by words of blocks, a word for each register, instead of sets of registers for each
 //! block.
 //!
-//! In functions of at most 64 blocks, as nearly all are, a word has all blocks. The result is that of
-//! the sets ([`dataflow`](super::dataflow), [`endpoints`](super::endpoints)). Words are faster there for
-//! two reasons: nothing is set up for a block or a batch, and there is little code. Between two functions
-//! a compiler runs much else, so the engine starts with cold instruction caches and branch predictors. That
-//! is a quarter of its time in a function of a few hundred instructions.
+//! In functions of at most 64 blocks, as nearly all are, a word has a bit for every block. The result is
+//! the same as with sets ([`dataflow`](super::dataflow), [`endpoints`](super::endpoints)). Words are faster
+//! there for two reasons: nothing is set up for a block or a batch, and there is little code. A compiler
+//! runs much other code between two functions, so the engine starts with cold instruction caches and branch
+//! predictors. These cost a quarter of its time in a function of a few hundred instructions.
 //!
 //! In functions of at least [`FEWEST_FOR_WINDOWS`] blocks a word has a *window*: 64 blocks that follow
 //! each other in layout order. Most registers are live within one. The others are left to the sets.

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The reference writes `(LiveOut \ Kill) | Def`, which is not backward liveness, and visits every
-//! block in every pass. Here registers are taken in batches that fit the segments' inline buffers,
-//! neighbours in order of definition together, and only blocks where one of them is live are
-//! visited. So time and memory are proportional to the size of the result, and the usual kernel is
-//! a single batch.
+//! block in every pass. Here registers are taken in the order of their definitions, in batches that
+//! fit the segments' inline buffers, and only blocks where a register of the batch is live are
+//! visited. So time and memory are proportional to the size of the result, and most kernels need
+//! only one batch.
 //!
 //! General registers and predicates are separate sets that converge in the same passes.
 

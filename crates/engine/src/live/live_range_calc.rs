@@ -3,10 +3,11 @@
 //!
 //! [`LiveRangeCalc::compute`] lists the phases; each is a file or a function. Departures from the
 //! reference, beyond those that the files describe: phases 5 and 7 run batch by batch, so that a
-//! batch's sets are used while they are in the cache; phase 6 follows at the end and does all that
-//! registers with several definitions need ([`web_values`](super::web_values)). The iteration is a
-//! loop, not a recursion. Functions of at most 64 blocks, which are nearly all, take a shorter way
-//! ([`block_words`](super::block_words)), and so do most registers of functions of many hundreds.
+//! batch's sets are used while they are in the cache. Phase 6 follows at the end and handles
+//! registers with several definitions completely ([`web_values`](super::web_values)). The iteration
+//! is a loop, not a recursion. Functions of at most 64 blocks, which are nearly all, use words of
+//! blocks instead of sets ([`block_words`](super::block_words)), and so do most registers in
+//! functions of many hundred blocks.
 
 use super::block_words::{BlockWords, FEWEST_FOR_WINDOWS, MOST_BLOCKS};
 use super::dataflow::{Dataflow, Problem, Queue};

@@ -1,4 +1,4 @@
-//! Changes to one live range, with the meaning of LLVM's `LiveRange` methods.
+//! Changes to one live range, which do the same as LLVM's `LiveRange` methods.
 //!
 //! Segments stay ordered and as long as possible, except where a definition moves to an earlier
 //! slot. Values keep their numbers; a value that loses its last segment is marked unused, and

@@ -2,8 +2,8 @@
 //!
 //! The reference allocates one 120-byte `VNInfo` per block from a bump arena and resolves PHI
 //! values on it. Here the search for PHI values writes these nodes, too, but decides by the states
-//! of blocks (`resolve/block_states.rs`), which are smaller. Of a value, a live range keeps only
-//! the definition, four bytes: a function of a million instructions has nearly as many values.
+//! of blocks (`resolve/block_states.rs`), which are smaller. A live range keeps only four bytes for
+//! a value, its definition, since a function of a million instructions has nearly as many values.
 
 use super::slot_index::SlotIndex;
 use crate::entity::{Block, entity_impl};

@@ -10,8 +10,8 @@
 //!        store %t2
 //! ```
 //!
-//! From the fence to the wait nothing else may touch the registers of the product. A phase that computes
-//! a fragment again, where registers are short, writes one there.
+//! From the fence to the wait nothing else may touch the registers of the product. A phase that
+//! recomputes a fragment where registers are short would write to one of these registers.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
-//! Device functions with predicates that change: a loop carries them, inverts or exchanges them on one of its ways, and in
-//! late form each is one register.
+//! Device functions with predicates that change: a loop carries them and inverts or exchanges them on one of its paths. In
+//! late form each of them is one register.
 //!
-//! On the way that one of them decides, what depends on it is a constant: the halves of a sum of 128 bits, and the operands
-//! of an atomic operation.
+//! On the path that a predicate decides, values that depend on it are constants: the halves of a sum of 128 bits, and the
+//! operands of an atomic operation.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
 //! Device functions with undefined values that do not matter to their results.
 //!
-//! A PHI is undefined on a path on which nothing needs it, the first round of a loop does not need
-//! what the round before computed, vectors have elements that nobody reads, and a frozen value is
-//! stored, loaded in another block, and compared with itself.
+//! A PHI is undefined on a path on which nothing needs it; the first iteration of a loop does not
+//! need the value of the previous one; vectors have elements that nothing reads; and a frozen value
+//! is stored, loaded in another block, and compared with itself.
 
 use std::io::{self, Write};
 

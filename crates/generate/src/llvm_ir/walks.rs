@@ -1,8 +1,8 @@
 //! Device functions that walk over the thread's own memory with a stride known at run time.
 //!
-//! LLVM lays the header of such a loop behind its body and then copies it into the latch, so that a
-//! block accesses memory through one pointer of the source in two rounds of the loop. There, accesses
-//! with the same pointer and other offsets may overlap: the stride may be the difference.
+//! LLVM places the header of such a loop after its body and then copies it into the latch. So one
+//! block accesses memory through the same pointer of the source in two iterations. Accesses with the
+//! same pointer and different offsets may then overlap, since the stride may be the difference.
 
 use std::io::{self, Write};
 

@@ -7,7 +7,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `operands.rs` | which row a source or result is, and where an address points |
-//! | `instructions.rs` | what computes with registers alone |
+//! | `instructions.rs` | instructions that compute with registers alone |
 //! | `accesses.rs` | memory accesses, and operations of several threads |
 //! | `control.rs` | branches, PHIs and calls |
 //! | `uninterpreted.rs` | inline assembly, and opcodes without a meaning |

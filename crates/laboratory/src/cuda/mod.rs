@@ -26,8 +26,8 @@
 //!
 //! # What is trusted
 //!
-//! The driver is. A kernel is trusted like any program: on most systems it can only access the
-//! device's memory, but where the device can access the host's pageable memory, a kernel with a
+//! The driver is trusted. A kernel is trusted like any program: on most systems it can only access
+//! the device's memory, but where the device can access the host's pageable memory, a kernel with a
 //! stray pointer can write there. A kernel that does not end is not stopped.
 
 mod api;

@@ -1,10 +1,10 @@
 //! The time of a description's launches, by modules that take turns.
 //!
-//! Each run starts from the initial contents of buffers and variables. Before it, a write through the
-//! device's largest cache leaves no data of the run before there and keeps the device busy until all
-//! launches are queued: between two events there is a kernel and nothing else. Later launches of a
-//! description find the cache as the launch before left it. Taking turns makes changes of the device's
-//! clock rate meet all modules alike.
+//! Each run starts from the initial contents of buffers and variables. Before each run, a write as
+//! large as the device's largest cache evicts the previous run's data. It also keeps the device busy
+//! until all launches are queued, so that only one kernel runs between two events. Later launches of a
+//! description find the cache as the previous launch left it. The modules take turns, so that changes
+//! of the device's clock rate affect all of them.
 
 use super::described::{allocate_buffers, prepare_launches, visible_variables};
 use super::{Context, CudaError, Device, DeviceBuffer, DeviceMemory, Event, Module, PreparedLaunch};

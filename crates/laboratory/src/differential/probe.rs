@@ -1,4 +1,4 @@
-//! Tests by traps whether an edit makes a difference at its instruction.
+//! Tests whether an edit makes a difference at its instruction, by traps.
 //!
 //! ```text
 //!   %3 = IADD %1, %2            %3 = ISUB %1, %2        // the edit

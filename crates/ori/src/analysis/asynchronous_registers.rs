@@ -1,9 +1,9 @@
-//! Instructions that still read or write registers when the next one runs.
+//! Instructions that still read or write their registers while later ones run.
 //!
 //! `wgmma.mma_async` works on its accumulators and its matrix A in the background: between
 //! `wgmma.fence` and `wgmma.wait_group` no other instruction may touch these registers. Results of
 //! `tcgen05.ld` and sources of `tcgen05.st` are in use until `tcgen05.wait` (PTX ISA, at each of
-//! these instructions). No operand says so: to LLVM's code and to Ori such registers are values like
+//! these instructions). No operand expresses this: in LLVM and in Ori such registers are values like
 //! all others.
 
 use crate::inline_assembly::printed_text;

@@ -1,5 +1,5 @@
 //! Analyses on top of liveness: spill costs, room for longer live ranges, and the order of instructions.
-//! Whether two registers interfere, and which use is the last, are questions to [`Liveness`](crate::Liveness) itself.
+//! [`Liveness`](crate::Liveness) itself tells whether two registers interfere, and which use is the last.
 //!
 //! | file | subject |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `dependencies.rs` | the order constraints between instructions of a block |
 //! | `uninitialized.rs` | registers that may be read before they are written |
 //! | `undefined_values.rs` | reads of values that nothing has computed |
-//! | `asynchronous_registers.rs` | instructions that still use registers when the next one runs |
+//! | `asynchronous_registers.rs` | instructions that still use their registers while later ones run |
 //! | `frame_addresses.rs` | where the code takes the address of a stack object |
 
 mod asynchronous_registers;

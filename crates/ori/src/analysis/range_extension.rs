@@ -1,10 +1,10 @@
 //! The cost of extending a register's live range.
 //!
 //! Reusing an existing value extends its live range. The map has the live units at every point of a
-//! function. Asked for a register and a position, it walks back from there to where the register is
-//! live already and returns how many units the fullest point on the way would hold. Accepted
-//! extensions are recorded, so a phase can ask again without recomputing liveness. Ranges that
-//! become shorter by its edits are not recorded, so counts are then upper bounds.
+//! function. For a register and a position, it walks back from the position to where the register
+//! is live already and returns how many units the fullest point on the way would hold. Accepted
+//! extensions are recorded, so a phase can query again without recomputing liveness. Ranges that a
+//! phase's edits shorten are not recorded, so the counts are upper bounds.
 
 use crate::{
     ControlFlow, Function, Instruction, Liveness, Operation, Point, RegisterFile, each_pressure, units_of,

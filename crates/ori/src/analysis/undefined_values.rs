@@ -1,10 +1,10 @@
 //! Reads of values that nothing has computed.
 //!
 //! LLVM IR's `freeze` turns an undefined value into one that is the same for all users. Machine
-//! functions have no such operation: LLVM lowers it to a copy of an `IMPLICIT_DEF` and folds the copy,
-//! and after that each reader may see another value. A result that is computed once from the
-//! undefined register is still the same for all of its users. It need not be if a second instruction
-//! computes it again.
+//! functions have no such operation: LLVM lowers `freeze` to a copy of an `IMPLICIT_DEF` and folds the
+//! copy, and after that each reader may see another value. A result that one instruction computes from
+//! the undefined register is still the same for all of its users. If a second instruction computes it
+//! again, the two results may differ.
 
 use crate::{Function, Instruction, Operand, OperandKind, Operation};
 use oriel_engine::bitvector::EntityBitSet;

@@ -1,4 +1,4 @@
-//! Where lanes that part at a branch meet again.
+//! Where lanes that diverge at a branch reconverge.
 
 use crate::control_flow::ControlFlow;
 use oriel_engine::bitvector::EntityBitSet;

@@ -1,4 +1,4 @@
-//! The log of edits, by which analyses follow a function instead of being computed anew.
+//! The log of edits, from which analyses of a function are updated instead of recomputed.
 
 use super::{Function, Instruction};
 use oriel_engine::entity::Register;

@@ -1,8 +1,8 @@
 //! Updates of intervals after edits that leave blocks and edges alone.
 //!
-//! The intervals of the registers concerned are built again from their definition and uses. Where
-//! instructions were placed, the function gets a new numbering first, and the other intervals
-//! follow it. Instructions that were removed need none: their numbers just stay unused.
+//! The intervals of the changed registers are rebuilt from their definition and uses. If
+//! instructions were placed, the function is renumbered first, and the other intervals are
+//! adjusted. Removed instructions need no renumbering: their numbers stay unused.
 
 use super::range_builder::RangeBuilder;
 use super::{Liveness, add_files};

@@ -4,8 +4,8 @@
 //! machine instruction that it was created from, so that the plan contains only the differences. An
 //! unchanged function gives [`Plan::identity`].
 //!
-//! A branch to the block that follows in the layout needs no machine instruction. An untouched one
-//! of the input is kept all the same.
+//! A branch to the block that follows in the layout needs no machine instruction. If the input has
+//! one that was not edited, it is kept.
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! The guard of profiles: reverts the phases of a stage if together they made a function worse.
 //!
-//! Two figures are compared. *Weighted instructions*: those that become PTX, each weighted by how
-//! often its block runs per execution of the function (by LLVM's frequencies, which exist only in
-//! the late stage, otherwise by loops); an access of local memory counts four times. *Excess
-//! pressure*: by how much the maximum of live data registers exceeds the register budget, which is
-//! what spills. An improvement of one figure does not make up for the other.
+//! Two figures are compared. *Weighted instructions*: the instructions that become PTX, each
+//! weighted by how often its block runs per execution of the function (by LLVM's frequencies, which
+//! exist only in the late stage, otherwise by loop depth); an access to local memory counts four
+//! times. *Excess pressure*: the number of registers by which the peak exceeds the register budget;
+//! these would spill. An improvement of one figure does not make up for the other.
 
 use oriel_engine::entity::{Block, EntitySet, Register};
 use oriel_ori::analysis::BlockWeights;

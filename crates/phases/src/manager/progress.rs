@@ -1,7 +1,7 @@
 //! The progress of the pipeline for a function, as ptxas counts it.
 //!
-//! The counter (`context+1552`) tells which steps a function has passed, so that later phases may
-//! rely on their guarantees and use freedoms that would have been in their way.
+//! The counter (`context+1552`) tells which steps a function has passed. Later phases may rely on
+//! the guarantees of these steps, and may make changes that would have hindered them.
 
 /// A value of the counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

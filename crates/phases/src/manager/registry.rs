@@ -1,7 +1,7 @@
 //! The table of phases, in ptxas' order.
 //!
-//! Every phase that the reference numbers has a row, and so have the phases that Oriel adds. One without
-//! a `run` is not implemented and only keeps ptxas' position in the order.
+//! Every phase that the reference numbers has a row, and so have the phases that Oriel adds. A row
+//! without a `run` is not implemented and only keeps its place in ptxas' order.
 
 use super::backend::Hooks;
 use crate::{Analyses, PhaseContext, PhaseResult};

@@ -5,10 +5,10 @@
 //! ST.local.b32 %1, [%4+8]      no load of frame(0), and its address goes nowhere else
 //! ```
 //!
-//! Follows every register that depends on an object's address, whatever is added to it. If its only
-//! uses compute another address or store there, nothing reads the object. A pointer that is this
-//! object's address only on some ways may point to anything on the others, so that stores through it
-//! are not known to be unread. Requires SSA form, in which an address has one definition.
+//! Follows every register that depends on an object's address, whatever is added to it. If the
+//! registers are used only to compute other addresses or to store there, nothing reads the object. A
+//! pointer that is this object's address only on some paths may point to anything on the others, so
+//! its stores may be read. Requires SSA form, in which an address has one definition.
 
 use super::frame_objects::base_number;
 use oriel_engine::entity::{EntityRef, EntitySet, FrameObject, PackedOption, Register, SecondaryMap};

@@ -18,8 +18,8 @@
 //! Only copies of registers that are live across block boundaries take part; others are known within
 //! their block. A copy that is not lost holds on every path: these are the available copies (A.
 //! Aho, M. Lam, R. Sethi, J. Ullman, "Compilers", 2nd edition, 9.1). A copy reaches a point if on
-//! some path the register was last written by one of the instructions that establish it. A use that
-//! it reaches and where it is lost sees other values as well.
+//! some path the register was last written by one of the instructions that establish it. If a copy
+//! reaches a use and is lost there, the use sees other values as well.
 
 use crate::shared::copies::is_alike;
 use oriel_engine::bitvector::{EntityBitMatrix, EntityBitSet};

@@ -1,9 +1,9 @@
 //! Identities of floating point that preserve every bit.
 //!
 //! Signs are bits, and negating twice restores the value, unless subnormals are flushed on the way.
-//! Arithmetic in 16 and 32 bits returns a single NaN for all operands, so that their signs may
-//! change; arithmetic in 64 bits keeps them. `x * 1` changes a NaN `x`, unless `x` comes from such
-//! arithmetic already.
+//! Arithmetic in 16 and 32 bits returns the same NaN for all NaN operands, so their signs may
+//! change; arithmetic in 64 bits keeps the operand's NaN. `x * 1` changes a NaN `x`, unless `x` is
+//! itself the result of such arithmetic.
 
 use super::matcher::Matcher;
 use super::rewrite::{Rewrite, Value, node, value};

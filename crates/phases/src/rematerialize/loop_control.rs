@@ -1,4 +1,4 @@
-//! What ptxas recognises loops by.
+//! The values by which ptxas recognises loops.
 
 use oriel_engine::entity::{Block, Register};
 use oriel_engine::graph::{Loop, LoopForest};

@@ -1,10 +1,10 @@
 //! Operands that several values start from. Such an operand stays in its register, and the values
-//! are recomputed from there: recomputing it, too, would repeat all of its operations for each of
-//! them, for the one register that it takes.
+//! are recomputed from it. Recomputing the operand, too, would save one register but repeat all of
+//! its operations for each value.
 //!
-//! An example are the 31 elements of a thread's tile, `base | 32`, `base | 64` and so on, which LLVM
-//! computes before the loop that compares each with a bound. ptxas moves the copies of `base` to one
-//! place again, and spills what it has no registers for.
+//! An example is the 31 elements of a thread's tile, `base | 32`, `base | 64` and so on, which LLVM
+//! computes before the loop that compares each with a bound. ptxas merges the copies of `base` again
+//! and spills values for which it has no registers.
 
 use super::availability::{distinct_sources, is_cheap};
 use crate::instruction_order::Weights;

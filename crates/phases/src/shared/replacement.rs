@@ -1,8 +1,8 @@
 //! Replacement of redundant computations, as far as registers allow.
 //!
-//! Reusing an available value extends its live range. Each time the pressure on the way is checked:
-//! if the register budget has no room, the computation stays. From there on the one register
-//! replaces the other.
+//! Reusing an available value extends its live range. So the pressure over the extension is checked
+//! each time: if it would exceed the register budget, the computation stays. Otherwise the
+//! available register replaces the other one.
 
 use crate::{PhaseContext, RemarkKind};
 use oriel_engine::entity::Register;

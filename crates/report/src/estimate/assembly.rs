@@ -7,9 +7,10 @@
 //! bar.sync 1;                                                 a fence
 //! ```
 //!
-//! To LLVM, assembly with side effects must stay where it is. To ptxas it is instructions like all
-//! others, so a load in assembly is moved up like any load. Front ends that write most of their
-//! accesses as assembly (Triton) would otherwise seem to have no loads in flight.
+//! For LLVM, assembly with side effects must stay where it is. For ptxas it consists of ordinary
+//! instructions, so a load in assembly is moved up like any load. Without this file, code of front
+//! ends that write most of their accesses as assembly (Triton) would seem to have no loads in
+//! flight.
 
 use oriel_ori::{AddressSpace, Function, Instruction};
 

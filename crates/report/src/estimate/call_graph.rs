@@ -1,11 +1,11 @@
 //! Call graph of a module: adds the registers of callees to those of their callers.
 //!
-//! ptxas either inlines a function or calls it with the registers that are live across the call
-//! kept out of its way. In both cases the kernel needs the registers live there plus those of the
-//! callee. The features of a callee are therefore added to those of its callers before anything is
-//! estimated. A callee that is unknown or recursive is only counted: such calls follow the calling
-//! convention. A call by address may reach every function that no call names, so ptxas gives the
-//! kernel the registers of the largest of these.
+//! ptxas either inlines a function, or calls it and keeps the registers that are live across the
+//! call in registers that the callee does not use. In both cases the kernel needs these registers
+//! plus those of the callee. The features of a callee are therefore added to those of its callers
+//! before anything is estimated. Calls of unknown or recursive functions follow the calling
+//! convention, so they are only counted. An indirect call may reach every function that no call
+//! names, so ptxas gives the kernel the registers of the largest of these.
 
 use super::dead_ends::{flow_of_machine, returning_blocks};
 use super::{Features, Target};

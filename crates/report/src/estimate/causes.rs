@@ -1,8 +1,8 @@
 //! Explains an estimate: by how much each cause raises it, in words.
 //!
-//! Each test in a tree moves the estimate away from the mean of both sides. These steps, added up
-//! by the subject of the tested feature, say by how much each subject raises the estimate over that
-//! of a middling kernel.
+//! Each test in a tree moves the estimate away from the mean of both sides. The sum of these moves
+//! for each subject of the tested features says by how much the subject raises the estimate over
+//! that of an average kernel.
 
 use super::features::Features;
 use std::sync::LazyLock;

@@ -12,10 +12,10 @@
 //! ```
 //!
 //! A *cell* is one machine register. ptxas splits wide values in halves, and values that only
-//! rename, widen or narrow another value share its registers. A register of the function is
-//! therefore a row of *pieces*, each of which is a cell or costs nothing. Registers with several
-//! definitions, as in late form, have their own cells. The high half of a value of which only the low one
-//! is read costs nothing either.
+//! rename, widen or narrow another value share its registers. A register of the function is therefore a
+//! row of *pieces*, each of which is a cell or costs nothing. Registers with several definitions, as in
+//! late form, have their own cells. If only the low half of a value is read, its high half costs nothing
+//! either.
 //!
 //! From sm_75 on, values that all lanes share and that integer instructions compute from
 //! parameters, constants and each other are kept in uniform registers. `ptxas -v` does not count

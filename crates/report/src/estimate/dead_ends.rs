@@ -1,11 +1,11 @@
-//! Finds blocks from which a function does not return, most of which report an error. Their
-//! instructions run at most once and keep nothing alive, so they say nothing about the registers of
-//! the others.
+//! Finds blocks from which a function does not return. Most of them report an error. Their
+//! instructions run at most once and keep nothing alive, so they do not affect the registers of
+//! other blocks.
 //!
-//! ptxas knows that nothing runs behind `exit`, although LLVM may not: Julia's compiler ends such a
-//! block with `exit` in inline assembly and a branch to a block that goes on.
+//! ptxas knows that nothing runs after `exit`, although LLVM may not: Julia's compiler ends such a
+//! block with `exit` in inline assembly and a branch to a block that continues.
 //!
-//! A lane that returns is gone. The others of its warp don't wait for it, so they are together as before.
+//! If a lane returns, the other lanes of its warp do not wait for it and stay converged.
 
 use super::assembly::Assembly;
 use oriel_engine::entity::{Block, EntitySet};

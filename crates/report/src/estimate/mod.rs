@@ -6,27 +6,27 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `cells.rs` | the machine's registers: halves, what costs nothing, what is uniform |
+//! | `cells.rs` | the machine's registers: halves, values that cost nothing, uniform values |
 //! | `narrow.rs` | values of 64 bits of which only the low half is read |
 //! | `assembly.rs` | inline assembly, by its text |
 //! | `nodes.rs` | the machine's instructions, as far as a scheduler sees them |
-//! | `lower.rs` | makes them of a function's instructions |
+//! | `lower.rs` | lowers a function's instructions to these nodes |
 //! | `folded.rs` | instructions that become a part of their only reader |
 //! | `expansion.rs` | the code that ptxas generates for one instruction |
 //! | `live_cells.rs` | cells that are live between blocks |
 //! | `regions.rs` | blocks that are scheduled together |
 //! | `rounds.rs` | loops that are unrolled completely |
 //! | `schedule.rs`, `schedule/` | orders of a region, and the registers that they take |
-//! | `least_need.rs` | what no order does without |
-//! | `loop_nests.rs` | sizes of nests of loops with constant rounds |
-//! | `features.rs` | all that together |
+//! | `least_need.rs` | the registers that no order can do without |
+//! | `loop_nests.rs` | sizes of nests of loops with constant trip counts |
+//! | `features.rs` | the inputs of the model, from all of these |
 //! | `counts.rs` | counts of instructions, blocks and loops |
 //! | `dead_ends.rs` | blocks from which a function does not return, and lanes that have |
-//! | `call_graph.rs` | what callees add to their callers |
-//! | `causes.rs` | what an estimate is made of, in words |
+//! | `call_graph.rs` | the registers that callees add to their callers |
+//! | `causes.rs` | the causes of an estimate, in words |
 //! | `model.rs` | trees from features to registers |
 //! | `tree_node.rs` | their nodes |
-//! | `model_text.rs` | how they are written in `model.txt` |
+//! | `model_text.rs` | the format of `model.txt` |
 //! | `usual_counts.rs` | the estimate: a usual count near the registers needed |
 //!
 //! `docs/register-estimate.md` describes the features, the model and its accuracy.

@@ -5,9 +5,8 @@
 //! give the spread of the errors, which is the unit of the interval, and how likely it is that ptxas
 //! stops at a step of occupancy. The limit of launch bounds is applied to the result.
 //!
-//! What ptxas compiles for a debugger follows a rule instead: it keeps every value of the PTX in
-//! registers, and those that live over a call in registers that calls leave alone, of which there
-//! is one in two.
+//! Code for a debugger follows a rule instead: ptxas keeps every value of the PTX in a register,
+//! and values that live across a call in registers that calls preserve, which are every second one.
 //!
 //! The script writes `model.txt` (see `model_text.rs` for the format), from which the build script
 //! generates tables.

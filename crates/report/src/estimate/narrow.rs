@@ -1,7 +1,7 @@
 //! Finds values of 64 bits of which only the low half is read.
 //!
-//! LLVM's addresses of shared and local memory have 64 bits, the machine's have 32. ptxas computes neither the
-//! high halves of such addresses nor those of the values that only they are made of.
+//! LLVM's addresses of shared and local memory have 64 bits, the machine's have 32. ptxas does not compute the
+//! high halves of such addresses, nor of values that are used only to compute such addresses.
 
 use oriel_engine::bitvector::EntityBitSet;
 use oriel_engine::entity::Register;

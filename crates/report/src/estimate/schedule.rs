@@ -10,7 +10,6 @@
 //! | [`ScheduleOrder::Least`] | few registers |
 //! | [`ScheduleOrder::Latency`] | list scheduling by the length of the path to the end of the block, any number of registers |
 //! | [`ScheduleOrder::Loads`] | loads and their addresses first, then the rest in LLVM's order, without waiting for results, since other warps run meanwhile; at the register target, a node that frees registers, or else the next in the order of few registers |
-//!
 //! | [`ScheduleOrder::OnDemand`] | LLVM's order, but loads where their results are first read; no feature |
 //!
 //! Each definition of a cell is a separate value here, as in the SSA form that ptxas schedules.

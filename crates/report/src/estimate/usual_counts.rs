@@ -1,10 +1,10 @@
 //! Chooses the estimate: a count that ptxas often gives, near the registers that a kernel needs.
 //!
 //! ptxas fills registers up to a step of occupancy, since that costs no warps, and most of its counts are
-//! even. So of kernels that need about 62 registers, far more get 64 than 61. How often each count occurs,
-//! compared with similar ones, was measured by the warps of a multiprocessor, which decide where the steps
-//! are. Whether ptxas stops at a step also depends on the kernel, of which trees know more.
-//! `scripts/calibrate_estimate.py` fits both.
+//! even. So of kernels that need about 62 registers, far more get 64 than 61. A table says how often each
+//! count occurs compared with its neighbours; there is one for each number of warps of a multiprocessor,
+//! which decides where the steps are. Whether ptxas stops at a step also depends on the kernel; trees
+//! estimate how likely it is. `scripts/calibrate_estimate.py` fits the tables and the trees.
 
 use crate::occupancy::{SmLimits, Usage};
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! Encodes a function's instructions, places and blocks compactly.
 //!
 //! Rows are the instructions other than debug instructions, in code order. Numbers that mostly grow
-//! are stored as differences, and strings once. The text of an instruction is a *form*, which
-//! leaves out the registers and which instructions share, and its registers.
+//! are stored as differences, and strings once. The text of an instruction is stored as its
+//! registers and a *form*: the text without registers, which instructions share.
 
 use super::packing::{Interned, differences};
 use super::values::{RowMap, Values};

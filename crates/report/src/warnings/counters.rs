@@ -9,8 +9,8 @@
 //!       BRA %3, bix1, fall bix2
 //! ```
 //!
-//! The register estimate has [rounds](crate::estimate) of its own, which its model was fitted to.
-//! Here, conversions and addresses are seen through, too.
+//! The register estimate has its own [trip counts](crate::estimate), to which its model was fitted.
+//! This file also looks through conversions and addresses.
 
 use super::WarningContext;
 use oriel_engine::entity::{FrameObject, Register};

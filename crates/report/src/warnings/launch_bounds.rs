@@ -1,16 +1,16 @@
-//! Launch bounds without a least number of blocks, and with one.
+//! Launch bounds without a minimum number of blocks, and with one.
 //!
 //! ```text
 //! .maxntid 256                       a kernel that needs 330 registers gets 32 and spills 3,504 bytes
 //! .maxntid 256 .minnctapersm 1       it gets 255 and spills 936
 //! ```
 //!
-//! `min_blocks.rs` tells which kernels. The same missing number makes ptxas ignore every `setmaxnreg`
-//! of a kernel, since it does not know how many registers the kernel starts with; it says so only
-//! with `-v` (C7508). `.maxnreg` gives that number, too.
+//! `min_blocks.rs` decides which kernels are affected. Without the number of blocks, ptxas also
+//! ignores every `setmaxnreg` of a kernel, since it does not know how many registers the kernel
+//! starts with; it says so only with `-v` (C7508). `.maxnreg` tells it that, too.
 //!
-//! The number has a price: ptxas then takes as many registers as the bounds allot to a thread, to hide
-//! latency, where it would stop at a step of occupancy without it.
+//! A number of blocks has a price: ptxas then uses all registers that the bounds allot to a thread, to
+//! hide latency. Without the number it would stop at a step of occupancy.
 
 use super::{Warning, WarningContext, WarningKind};
 use crate::estimate::{Features, RegisterEstimate, Target};

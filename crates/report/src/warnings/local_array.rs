@@ -6,17 +6,18 @@
 //! %6 = LD.local.b32 [%5]
 //! ```
 //!
-//! Registers have no addresses, so such an array is local memory: each access goes through the L1
-//! cache. If the index only counts the rounds of a loop with constant rounds, ptxas unrolls the loop,
-//! knows each index, and keeps the elements in registers, as many as there are. Front ends prevent
-//! that with `#pragma unroll 1`, which becomes `.pragma "nounroll"`.
+//! Registers have no addresses, so such an array is in local memory: each access goes through the L1
+//! cache. If the index only counts the iterations of a loop with a constant trip count, ptxas unrolls
+//! the loop, knows each index, and keeps all elements in registers. Front ends prevent that with
+//! `#pragma unroll 1`, which becomes `.pragma "nounroll"`.
 //!
 //! A variable index also becomes constant where ptxas replaces the access by one for each element, and
-//! selects between them; [`becomes_selects`] tells when.
+//! selects between them; [`becomes_selects`] decides when.
 //!
-//! Every register that depends on the array's address is followed. If the address goes anywhere else
-//! than to loads and stores, to a call for instance, the array is in memory anyway, and nothing is
-//! said. Neither is it if nothing reads the array: `-oriel-warn-unread-stores` is about such stores.
+//! Every register that depends on the array's address is followed. If the address is used by
+//! anything but loads and stores, such as a call, the array is in memory anyway, and there is no
+//! warning. There is none either if nothing reads the array: `-oriel-warn-unread-stores` is about
+//! such stores.
 
 use super::counters::{is_known_when_unrolled, sum_of};
 use super::{Warning, WarningContext, WarningKind};

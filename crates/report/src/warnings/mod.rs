@@ -1,12 +1,12 @@
-//! Warnings: what commonly costs registers, time or memory without its author noticing, each with
-//! its place, its cost and a remedy.
+//! Warnings: code that often costs registers, time or memory unnoticed, each with its place, its
+//! cost and a remedy.
 //!
 //! | file | what is found |
 //! |---|---|
 //! | `launch_bounds.rs` | launch bounds without `.minnctapersm` in a kernel that will spill, or that sets its registers itself; bounds that let ptxas use registers at the cost of warps |
 //! | `wide_index.rs`, `ranges.rs` | arithmetic of 64 bits on values that always fit 32 |
 //! | `local_array.rs` | a local array that stays in memory since an index is not constant, or that takes all registers once ptxas has unrolled the loops around it |
-//! | `counters.rs` | counters of loops with constant rounds |
+//! | `counters.rs` | counters of loops with constant trip counts |
 //!
 //! `docs/report.md` has the exact condition of each, how often public kernels have it, and how often
 //! it is a false alarm.

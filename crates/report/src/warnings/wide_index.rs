@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The machine has integers of 32 bits. A product of 64 bits takes four instructions, a quotient
-//! around seventy, a sum two, and each value two registers. What is added to an address is of 64 bits
-//! in the end, and products of two values of 32 bits are a single instruction, so neither counts.
-//! There is no warning if a parameter or a loaded value of 64 bits is involved: its range is unknown.
-//! LLVM itself narrows much of the rest before.
+//! around seventy, a sum two, and each value two registers. A value that is added to an address needs
+//! 64 bits in the end, and a product of two values of 32 bits is a single instruction, so neither
+//! counts. There is no warning if a parameter or a loaded value of 64 bits is involved: its range is
+//! unknown. LLVM itself has already narrowed many of the other values.
 
 use super::counters::counter;
 use super::ranges::{Ranges, most_threads};

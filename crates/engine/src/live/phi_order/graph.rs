@@ -1,13 +1,14 @@
 //! LLVM's searches, followed from PHI value to PHI value.
 //!
-//! A search reaches all blocks from which a path without definition leads to the read. The PHI values
-//! among them are that of the read, if it reads one, and those that enter it by edges, and so on. The
-//! blocks between need not be visited: a visit of all blocks, in the order of their numbers, tells
-//! each of them what its dominator knows. So in the end it knows the value that is next above in the
-//! dominator tree, of those that LLVM has made. It does at once, unless a block on the way has a lower
-//! number than its dominator; each of these lets it wait for another round.
+//! A search reaches all blocks from which a path without definition leads to the read. It finds the
+//! PHI value that the read sees, if any, then the PHI values that enter this one by edges, and so on.
+//! The blocks in between need not be visited. LLVM visits all blocks of the search in the order of
+//! their numbers, again and again, and each visit gives a block the value of its dominator. In the end
+//! each block has the nearest value above it in the dominator tree among those that LLVM has made. It
+//! has this value in the first round, unless a block on the way has a lower number than its dominator;
+//! each such block delays it by a round.
 //!
-//! When it visits a block with a PHI value, LLVM makes the value
+//! When LLVM visits a block with a PHI value, it makes the value
 //!
 //! - if it has not seen that the register is live-out of the block's immediate dominator, or
 //! - if an edge brings in a value that it knows, from below that dominator.

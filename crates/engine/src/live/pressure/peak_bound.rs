@@ -1,7 +1,7 @@
 //! A bound on the peak of the general file that needs no live intervals.
 //!
-//! Registers that are live across the boundary of a block count everywhere, the others where they are live.
-//! One walk from the last operand to the first tells both.
+//! Registers that are live across a block boundary count at every point, the others only where they are
+//! live. One walk from the last operand to the first finds both.
 
 use super::general_units;
 use crate::entity::{Block, EntityRef, Register, SecondaryMap};

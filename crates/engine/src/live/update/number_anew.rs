@@ -1,4 +1,4 @@
-//! A new numbering for a function in which many instructions changed place.
+//! A new numbering for a function in which many instructions were moved.
 
 use crate::entity::{EntityRef, Instruction, PackedOption};
 use crate::live::live_interval::LiveIntervals;

@@ -1,4 +1,4 @@
-//! What the import makes of an opcode.
+//! How the import reads an opcode.
 
 use crate::function::MachineOpcode;
 use crate::machine::opcode_mapping::{OpcodeMapping, mapping_named};

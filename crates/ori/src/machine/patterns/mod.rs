@@ -1,8 +1,8 @@
 //! The patterns of the opcode mappings by subject, and the table that they form.
 //!
-//! The build runs this code and compiles the table in. There are many more mappings than opcodes in
-//! a process's code, and every process that compiles something would have to wait for the
-//! construction. The library does not contain this code.
+//! Only the build runs this code; the library contains the finished table. There are many more
+//! mappings than opcodes in a process's code, and constructing the table would delay every process
+//! that compiles something.
 
 mod atomics;
 mod control;

@@ -1,11 +1,12 @@
 //! An order of a region that needs few registers.
 //!
 //! LLVM's order may have all loads first, or all addresses, and then needs registers for all of
-//! them. ptxas does not keep it: it brings instructions next to what reads them, and moves only as
-//! many loads up as it has registers for.
+//! them. ptxas does not keep this order: it places instructions next to their readers, and moves
+//! only as many loads up as it has registers for.
 //!
-//! The order is found from the end of the region: of the instructions whose readers all follow, the
-//! next one before them is the one that leaves the fewest values live, and among equals LLVM's last.
+//! The order is built from the end of the region. Among the instructions whose readers are all
+//! placed, the one that leaves the fewest values live comes next; among equals, the last one in
+//! LLVM's order.
 
 use super::BlockGraph;
 use smallvec::SmallVec;

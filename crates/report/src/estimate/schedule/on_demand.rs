@@ -1,7 +1,7 @@
 //! LLVM's order with loads where their results are first read.
 //!
-//! LLVM may have all loads of a loop first, as code for matrix products that a compiler unrolled. The
-//! order that needs few registers (`least.rs`) compares only some instructions and may leave them
+//! LLVM may have all loads of a loop first, as in matrix products that a compiler unrolled. The order
+//! that needs few registers (`least.rs`) compares only some instructions and may leave the loads
 //! there.
 
 use super::Cost;

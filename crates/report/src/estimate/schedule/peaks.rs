@@ -1,7 +1,7 @@
 //! The peaks of a function's schedules, over all of its regions.
 //!
-//! Only the region with the highest peak counts, so a schedule is left out where a bound on all
-//! orders of a region does not exceed the peak that is known.
+//! Only the region with the highest peak counts. So a region is not scheduled if an upper bound for
+//! all of its orders does not exceed the highest peak so far.
 
 use super::allocation::Registers;
 use super::value::{Counts, Release};
