@@ -187,9 +187,9 @@ impl Compiler {
     }
 
     /// Compiles a module. Sets its target triple and data layout, and code generation modifies it
-    /// as in any compilation. Pointers to shared, constant and local memory keep 32 bits if the
-    /// module's layout gives them so many. While such a module is prepared, no other thread may create
-    /// a target machine by other means.
+    /// as in any compilation. Pointers to shared, constant and local memory have 32 bits if the
+    /// module's layout says so. While such a module is prepared, no other thread may create a target
+    /// machine by other means.
     ///
     /// # Errors
     /// Any of [`CompileError`].

@@ -77,8 +77,8 @@ pub struct PhaseRun {
 pub trait Host {
     /// True if remarks are requested.
     fn wants_remarks(&self) -> bool;
-    /// True if the function, or one that it calls, may run `setmaxnreg`: then the registers at its entry
-    /// are the pool of which its warps take theirs, and no directive may change their number.
+    /// True if the function, or one that it calls, may run `setmaxnreg`: its warps then take their
+    /// registers from those that it has at entry, so no directive may change their number.
     fn may_exchange_registers(&self) -> bool;
     /// Called before a phase runs.
     fn phase_begins(&self, phase: &Phase);
@@ -101,12 +101,12 @@ impl From<String> for PipelineError {
     }
 }
 
-/// Processes a function. `is_left_alone` tells whether the profile leaves it alone, if that is
-/// decided already. `result` is empty.
+/// Processes a function. `is_left_alone` says whether the profile leaves it alone, if that is
+/// decided already. `result` must be empty.
 ///
 /// # Errors
-/// The function's code stays unchanged. `result` has what does not depend on Ori, directives and
-/// remarks.
+/// The function's code stays unchanged. `result` has the directives and remarks, which do not
+/// depend on Ori.
 pub fn run(
     snapshot: &Snapshot<'_>,
     options: &Options,
@@ -210,14 +210,14 @@ fn plan(function: &Function, snapshot: &Snapshot<'_>) -> Result<Plan, PipelineEr
 /// The result of optimising a function in Ori.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// LLVM keeps its original function, which the function in Ori is again.
+    /// LLVM keeps its original function, and the function in Ori equals it again.
     None,
     /// LLVM gets the function in Ori.
     Kept,
 }
 
-/// Runs the phases on a function and judges the result. A change that is taken back leaves the
-/// original function.
+/// Runs the phases on a function and judges the result. If the change is reverted, the function is
+/// the original one again.
 fn optimize(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
@@ -322,8 +322,8 @@ fn phases_without_obstacle<'a>(
     (Cow::Owned(sparing), remark)
 }
 
-/// Validates a function that may have changed, and takes the change back if the options demand a
-/// proof and there is none.
+/// Validates a function that may have changed, and reverts the change if the options demand a proof
+/// and there is none.
 fn validate(
     function: &mut Function,
     snapshot: &Snapshot<'_>,
@@ -360,8 +360,8 @@ fn validate(
     Ok(Change::None)
 }
 
-/// Returns why a function costs more than the original one, whose weighted instructions are known, and
-/// perhaps the excess pressure.
+/// Returns why a function costs more than the original one. The weighted instructions of the original
+/// are known, and perhaps its excess pressure.
 fn worsening(
     weighted_before: f64,
     excess_before: Option<u32>,
@@ -442,8 +442,8 @@ fn run_listed(
     Ok(is_changed)
 }
 
-/// Checks that the excess pressure of the intervals of LLVM's function is that of the function in Ori:
-/// the guard compares it with one of Ori's.
+/// Checks that LLVM's function and the function in Ori have the same excess pressure by their
+/// intervals, since the guard compares one with the other.
 fn verify_excess(
     function: &Function,
     manager: &mut Manager<'_>,

@@ -80,8 +80,8 @@ thread_local! {
     static COMPILING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A compilation of this thread. A phase of the host may compile within it: it must not wait for the lock
-/// again, behind a thread that waits for this one.
+/// A compilation of this thread. A phase of the host may compile within it. That inner compilation must
+/// not wait for the lock again, since a thread before it in the queue may be waiting for this one.
 struct CompilationInProgress {
     _options: Option<RwLockReadGuard<'static, ()>>,
     is_within_another: bool,
@@ -136,7 +136,7 @@ pub(crate) fn set_llvm_option(name: &str, value: Option<&str>) -> Result<(), Str
 /// Checks that Oriel can work in this process.
 ///
 /// # Errors
-/// It cannot; the message says why, and goes on from "Oriel is".
+/// It cannot; the message says why, and continues the words "Oriel is".
 pub(crate) fn check_compatible() -> Result<(), String> {
     let mut reason = String::new();
     // SAFETY: the sink's string outlives the call.

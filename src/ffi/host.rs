@@ -29,13 +29,13 @@ pub struct OrielHost {
 const _: () = assert!(size_of::<OrielHost>() == 80);
 
 impl OrielHost {
-    /// Returns the hash of the function in the state in which LLVM has it.
+    /// Returns the hash of LLVM's function in its present state.
     pub(super) fn function_hash(&self) -> FunctionHash {
         // SAFETY: the shim's function takes the shim's context.
         FunctionHash(unsafe { (self.function_hash)(self.context) })
     }
 
-    /// Returns what is kept of the pipeline's functions between their stages.
+    /// Returns the data of the pipeline's functions that are kept between their stages.
     fn stages(&self) -> &OrielStages {
         // SAFETY: the shim's driver owns them, and lives longer than its host.
         unsafe { &*self.stages }
@@ -46,14 +46,14 @@ impl OrielHost {
         self.stages().is_new(problem)
     }
 
-    /// Keeps what the late stage of the function needs to know.
+    /// Keeps data for the late stage of the function.
     pub(super) fn leave_to_late_stage(&self, at_ssa: AtSsa) {
         let address = self.machine_function.addr();
         self.stages().leave(address, self.function_number, at_ssa);
     }
 
-    /// Returns what stage `ssa` has left to the late stage of the function, once, if it is compiled with
-    /// these options. Drops what another function has left at this address.
+    /// Returns the data of stage `ssa` for the late stage of the function, once, if it is compiled with
+    /// these options. Drops data of another function at this address.
     pub(super) fn take_from_ssa(&self, given: &Arc<Options>) -> Option<AtSsa> {
         let address = self.machine_function.addr();
         let earlier = self.stages().take(address, self.function_number)?;

@@ -49,7 +49,7 @@ const _: () = assert!(size_of::<OrielDirectives>() == 20);
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
     options: Arc<Options>,
-    /// What the pipeline made of the function.
+    /// The pipeline's result for the function.
     result: StageResult,
     /// The pointers to its plan for the shim.
     plan: Option<OrielPlan>,
@@ -64,7 +64,7 @@ pub struct OrielRun {
     code_remarks: Vec<CodeRemark>,
     /// The code that LLVM received, if it is needed for a page.
     code: Option<OwnedSnapshot>,
-    /// At stage `ssa`: what it leaves to the late stage.
+    /// At stage `ssa`: the data for the late stage.
     for_late_stage: Option<AtSsa>,
     /// At the late stage: the effects of the phases at stage `ssa`.
     earlier_effects: Option<StageEffects>,
@@ -171,8 +171,8 @@ fn save_snapshot(snapshot: &Snapshot<'_>, options: &Options) -> Result<(), Strin
         .map_err(|error| format!("the snapshot cannot be written: {}: {error}", path.display()))
 }
 
-/// Returns the options of a function at stage `ssa`: those given, with those that a file has for it
-/// on top. If there is such a file, a remark tells what came of it.
+/// Returns the options of a function at stage `ssa`: the given options, overridden by those that
+/// the file of tuned options has for it. If there is such a file, a remark reports the result.
 fn own_options(
     snapshot: &Snapshot<'_>,
     given: &Arc<Options>,
@@ -251,8 +251,8 @@ fn wants_line(options: &Options) -> bool {
     options.report.is_some() || capture::wants_compilation()
 }
 
-/// True if the function's hash is needed. With `-oriel=analyze` no function gets options of its own, and
-/// LLVM takes a tenth of the report's time to compute the hash.
+/// True if the function's hash is needed. With `-oriel=analyze` it is not, since no function gets
+/// options of its own; computing it in LLVM would take a tenth of the report's time.
 fn wants_hash(options: &Options) -> bool {
     let is_used = options.tuned.is_some() || options.report.is_some();
     capture::wants_compilation() || options.mode == Mode::Optimize && is_used

@@ -13,11 +13,11 @@ use crate::pipeline::{self, Host};
 use crate::report::may_want_min_blocks;
 use crate::snapshot::abi::Stage;
 
-/// Functions with more registers are exported whole at once: most of them are short of registers, and
-/// then live ranges would be exported twice.
+/// Functions with more registers are exported whole immediately: most of them are short of registers,
+/// so their live ranges would be exported twice.
 const MOST_REGISTERS: u32 = 384;
 
-/// What the phases of the late stage, and its directives, have to see of the function.
+/// The part of the function that the late stage's phases and directives need.
 fn late_scope(earlier: &AtSsa) -> Scope {
     let (options, stage) = (&earlier.options, Stage::Late);
     let is_left_alone = earlier.is_left_alone == Some(true);

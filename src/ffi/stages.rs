@@ -7,7 +7,7 @@ use crate::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the run at stage `ssa` leaves to the late stage of the same function.
+/// The data that the run at stage `ssa` passes to the late stage of the same function.
 pub(super) struct AtSsa {
     /// The function's name.
     function: String,
@@ -15,8 +15,8 @@ pub(super) struct AtSsa {
     pub given: Arc<Options>,
     /// The function's own.
     pub options: Arc<Options>,
-    /// Whether the profile left the function alone, if that was decided. It does so at both stages
-    /// or at none: the phases of the late stage follow up on those of the first.
+    /// Whether the profile left the function alone, if that was decided. The decision holds for
+    /// both stages, since the phases of the late stage follow up on those of the first.
     pub is_left_alone: Option<bool>,
     /// The compute capability, times ten.
     pub sm: u32,
@@ -50,7 +50,7 @@ impl AtSsa {
     }
 }
 
-/// `OrielStages`: what stage `ssa` leaves to the late stage, for the functions of one pipeline by
+/// `OrielStages`: the data that stage `ssa` passes to the late stage, for the functions of one pipeline by
 /// address, with their numbers in the module. LLVM may run many functions through the first stage before one
 /// reaches the second.
 #[derive(Default)]
@@ -72,13 +72,13 @@ impl OrielStages {
         reported.insert(problem.to_owned())
     }
 
-    /// Keeps what the late stage of a function needs to know.
+    /// Keeps data for the late stage of a function.
     pub(super) fn leave(&self, address: usize, number: u32, at_ssa: AtSsa) {
         self.functions().insert(address, (number, at_ssa));
     }
 
-    /// Returns what stage `ssa` has left to the late stage of the function with an address and a number,
-    /// once. What another function has left at the address, which LLVM has freed since, is dropped.
+    /// Returns the data of stage `ssa` for the late stage of the function with an address and a number,
+    /// once. If another function was at the address and LLVM has freed it since, its data are dropped.
     pub(super) fn take(&self, address: usize, number: u32) -> Option<AtSsa> {
         let (of, at_ssa) = self.functions().remove(&address)?;
         (of == number).then_some(at_ssa)

@@ -68,8 +68,8 @@ abi! {
         48 opcode_names: *const StringRecord,
         /// Numbers that the snapshot does not have; their indices continue the snapshot's.
         56 constants: *const ConstantRecord,
-        /// Rows of the frame object table that are removed since nothing uses them any more. Each
-        /// once, in ascending order; no fixed object.
+        /// Rows of the frame object table to remove since nothing uses them any more: each once, in
+        /// ascending order, and no fixed object.
         64 removed_frame_objects: *const u32,
         72 strings: *const u8,
         80 block_count: u32,
@@ -114,18 +114,18 @@ abi! {
         1 Pressure,
         /// All of it: oriel_run_begin.
         2 Whole,
-        /// What its size depends on: oriel_run_begin.
+        /// The data that its size depends on: oriel_run_begin.
         3 Size,
     }
 
-    /// What a remark says of a phase's work.
+    /// The kind of a remark on a phase's work.
     numbers RemarkKind = "ORIEL_REMARK" {
         0 Passed,
         1 Missed,
         2 Analysis,
     }
 
-    /// What came of a plan.
+    /// The outcome of a plan.
     numbers PlanResult = "ORIEL_RESULT" {
         /// There was none.
         0 Unchanged,

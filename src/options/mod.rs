@@ -44,7 +44,7 @@ const ENOUGH_REGISTERS: u32 = 32;
 /// The registers that ptxas commonly adds to LLVM's peak pressure.
 const ADDED_REGISTERS: u32 = 8;
 
-/// What Oriel does with functions.
+/// Oriel's mode: what it does with functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.
@@ -99,8 +99,8 @@ pub struct Printing {
     pub after_all: bool,
 }
 
-/// What to do with `.minnctapersm`: the kernels to mark with 1, of those that have a block size and no
-/// number of blocks, or whether to take the number out.
+/// The handling of `.minnctapersm`: which kernels with a block size and no number of blocks are marked
+/// with 1, or whether the number of blocks is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MinBlocks {
     /// None.
@@ -115,9 +115,9 @@ pub enum MinBlocks {
 
 /// The loops in which LLVM reduces the strength of operations (its pass `loop-reduce`).
 ///
-/// LLVM makes a pointer of 64 bits for each array that a loop walks through, and computes before the
-/// loop what these start from. It does not know that parameters and values of the whole warp cost
-/// ptxas nothing, and that ptxas reduces the strength itself.
+/// LLVM makes a 64-bit pointer for each array that a loop walks through, and computes its start
+/// value before the loop. It does not know that parameters and values of the whole warp cost ptxas
+/// nothing, and that ptxas does strength reduction itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StrengthReduction {
     /// All, as without Oriel.
@@ -280,9 +280,9 @@ impl Options {
         }
     }
 
-    /// Returns the loops in which LLVM reduces the strength of operations. An analysis is of
-    /// the code that LLVM makes, unless the option is set. A function cannot have a value of its own:
-    /// what is known of it is found by its code behind LLVM's pass.
+    /// Returns the loops in which LLVM reduces the strength of operations. [`Mode::Analyze`] analyses
+    /// LLVM's usual code, unless the option is set. A function cannot have its own value: its options
+    /// are looked up by its code after LLVM's pass.
     pub fn strength_reduction(&self) -> StrengthReduction {
         let default = match (self.mode, &self.phases, self.profile) {
             (Mode::Optimize, Phases::Profile, Profile::Max) => StrengthReduction::UnlessCostly,
@@ -297,10 +297,10 @@ impl Options {
     /// Returns the least peak pressure, in 32-bit data registers, from which the profile's phases
     /// run on a function.
     ///
-    /// By default `max` leaves functions alone that have enough registers: fewer bring no further
-    /// warps, and in small functions a change of the code raises ptxas' number of registers as
-    /// often as it lowers it. A function is short of registers earlier if it may have only a few,
-    /// by its launch bounds or by the budget.
+    /// By default `max` leaves functions alone that have enough registers: saving some would allow
+    /// no more warps, and in small functions a change of the code raises ptxas' number of registers
+    /// as often as it lowers it. The threshold is lower if launch bounds or the budget leave a
+    /// function few registers.
     pub fn least_pressure(&self, snapshot: &Snapshot<'_>) -> u32 {
         let default = || match self.profile {
             Profile::Ptxas => 0,
@@ -313,8 +313,7 @@ impl Options {
         self.least_pressure.unwrap_or_else(default)
     }
 
-    /// Returns the use of the validator: to enforce with [`verify`](Self::verify), unless set
-    /// otherwise.
+    /// Returns the use of the validator. The default with [`verify`](Self::verify) is to enforce.
     pub fn validation(&self) -> Validation {
         let default = if self.verify {
             Validation::Enforce

@@ -6,7 +6,7 @@ use crate::phases::knobs::Knobs;
 use crate::thread_slot::ThreadSlot;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What the process's options are made of, besides the environment.
+/// The sources of the process's options other than the environment.
 static GIVEN: Mutex<Given> = Mutex::new(Given::new());
 
 /// The process's options; fixed at their first use, at the latest when a function is compiled.
@@ -38,8 +38,8 @@ impl Given {
     }
 
     /// Adds all of `options` to the command line, or none. Once the process's options are fixed, with the
-    /// knobs `fixed`, only values that they have already are accepted: a host may parse its command line
-    /// again. LLVM passes on one option at a time, so of one that occurs twice there the first value is
+    /// knobs `fixed`, only their present values are accepted, since a host may parse its command line
+    /// again. LLVM passes on one option at a time, so if an option occurs twice, its first value is then
     /// refused.
     fn add(&mut self, options: Vec<NameAndValue>, fixed: Option<&Knobs>) -> Result<(), SetError> {
         match fixed {
@@ -50,8 +50,8 @@ impl Given {
         Ok(())
     }
 
-    /// True if these options would change nothing: the last value of each is the last of the command
-    /// line, and that of each knob, which has several names, is in `knobs`.
+    /// True if these options would change nothing: the last value of each option equals the last one
+    /// on the command line, and the value of each knob, which has several names, is in `knobs`.
     fn has(&self, options: &[NameAndValue], knobs: &Knobs) -> bool {
         let mut set = knobs.clone();
         let holds = |(name, value): &NameAndValue| match name == KNOB {
@@ -72,7 +72,7 @@ impl Given {
     }
 }
 
-/// Returns the value that an option of a list has in the end.
+/// Returns the final value of an option in a list.
 fn last_value<'a>(options: &'a [NameAndValue], wanted: &str) -> Option<&'a str> {
     let (_, value) = options.iter().rfind(|(name, _)| name == wanted)?;
     Some(value)

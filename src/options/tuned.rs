@@ -113,7 +113,7 @@ impl TunedFunctions {
         self.functions.into_values()
     }
 
-    /// Returns those of a line of options that a function may have of its own.
+    /// Parses a line of options and returns those that can be set for a single function.
     ///
     /// # Errors
     /// If the line is invalid.

@@ -7,7 +7,7 @@ use crate::report::occupancy::LaunchBounds;
 use crate::snapshot::Snapshot;
 use crate::snapshot::abi::{FunctionFlags, Stage};
 
-/// What the function's PTX tells ptxas besides its instructions.
+/// The directives for ptxas in the function's PTX.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
     /// True if the kernel gets the mark `.minnctapersm 1`.
@@ -24,9 +24,10 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Returns those for which the function's code does not matter, and adds what came of the options
-    /// to `remarks`. Limit and loops are set at the first stage, so that the second knows the limit. The
-    /// mark on spills is an instruction for LLVM, which no phase should have to look at.
+    /// Returns the directives that do not depend on the function's code, and adds remarks on the effect
+    /// of the options to `remarks`. The limit and the loops are set at the first stage, so that the
+    /// second knows the limit. The mark on spills is an instruction for LLVM, so it is set at the late
+    /// stage, and phases need not know it.
     pub(super) fn of(
         snapshot: &Snapshot<'_>,
         options: &Options,
@@ -83,7 +84,8 @@ impl Directives {
     }
 }
 
-/// Returns what, besides its code, keeps ptxas from spilling a kernel's registers to shared memory.
+/// Returns the reason, apart from its code, why ptxas cannot spill a kernel's registers to shared
+/// memory.
 fn obstacle_to_shared_spills(snapshot: &Snapshot<'_>) -> Option<&'static str> {
     let function = snapshot.function();
     let knows_mark = match function.ptx_version {

@@ -32,7 +32,7 @@ pub(super) fn undefined_value(register: Register) -> Remark {
     remark(RemarkKind::Missed, "profile", "UndefinedValue", message)
 }
 
-/// Returns the remark on a function that is not in SSA form at the stage where others are.
+/// Returns the remark on a function that is not in SSA form at stage `ssa`.
 pub(super) fn several_definitions() -> Remark {
     let message = "the function stays as it is: a register has several definitions, which phases do not expect before PHIs are eliminated";
     remark(

@@ -44,8 +44,9 @@ impl Measured {
         Self { intervals, peak }
     }
 
-    /// Returns by how many units the peak exceeds `budget`, as [`Cost`](crate::phases::never_worse::Cost)
-    /// counts: Ori's intervals have no results that are written early.
+    /// Returns by how many units the peak exceeds `budget`, counted as in
+    /// [`Cost`](crate::phases::never_worse::Cost): Ori's intervals have no results that are written
+    /// early.
     pub(super) fn excess(&self, snapshot: &Snapshot<'_>, budget: u32) -> u32 {
         let peak = match self.peak > budget && self.intervals.has_early_clobbers() {
             true => general_peak_without_early_clobbers(&self.intervals, snapshot),
@@ -130,9 +131,9 @@ impl Steps {
     }
 }
 
-/// Tells whether at least this many 32-bit data registers are live at once. Returns also the snapshot's
-/// intervals, if it took them to find out: that is avoided unless, with that many registers, something
-/// needs them anyway.
+/// Tells whether at least this many 32-bit data registers are live at once. If this required the
+/// snapshot's intervals, returns them, too. They are computed only if something needs them anyway in a
+/// function with that many registers.
 pub(crate) fn find_pressure(
     snapshot: &Snapshot<'_>,
     least: u32,

@@ -2,7 +2,7 @@
 //! kernels.
 //!
 //! Both are read from the PTX that LLVM prints for the module, because its form is the same for
-//! every source language. LLVM is thus not needed to run snapshots if their PTX is at hand.
+//! every source language. So snapshots whose PTX is available run without LLVM.
 
 use thiserror::Error;
 

@@ -61,7 +61,8 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Debug)]
 pub struct Divergence {
     registers: EntitySet<Register>,
-    /// Uses behind a loop that lanes leave at different times, of registers that are uniform in it.
+    /// Uses after a loop that lanes leave at different times, of registers that are uniform inside
+    /// it.
     late_uses: HashSet<(Instruction, usize)>,
     branches: EntitySet<Block>,
     control: EntitySet<Block>,
@@ -116,12 +117,12 @@ impl Divergence {
         }
     }
 
-    /// True if lanes may part at the end of the block.
+    /// True if lanes may diverge at the end of the block.
     pub fn is_divergent_branch(&self, block: Block) -> bool {
         self.branches.contains(block)
     }
 
-    /// True if a part of the warp may execute the block while the rest is elsewhere.
+    /// True if a part of the warp may execute the block while the rest executes other code.
     pub fn is_divergent_control(&self, block: Block) -> bool {
         self.control.contains(block)
     }
@@ -239,7 +240,7 @@ struct Analysis<'a> {
     function: &'a Function,
     flow: &'a ControlFlow,
     liveness: &'a Liveness,
-    /// Computed at the first branch where lanes part.
+    /// Computed at the first branch where lanes diverge.
     post_dominators: OnceCell<PostDominatorTree<Block>>,
     /// Computed at the first join or loop of divergent lanes.
     several_valued: OnceCell<EntitySet<Register>>,
@@ -416,7 +417,7 @@ impl<'a> Analysis<'a> {
         values.any(|value| Some(value) != first)
     }
 
-    /// Marks a block at whose end lanes may part.
+    /// Marks a block at whose end lanes may diverge.
     fn mark_branch(&mut self, block: Block) {
         if !self.flow.order.is_reachable(block) || !self.found.branches.insert(block) {
             return;
@@ -541,7 +542,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Marks the cycles with several entries that a divergent branch affects: lanes part inside
+    /// Marks the cycles with several entries that a divergent branch affects: lanes diverge inside
     /// them, or reach several of their entries.
     fn mark_irreducible_cycles(&mut self, branch: Block) {
         let is_hit = |cycle: &Vec<Block>| {

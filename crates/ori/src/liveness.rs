@@ -41,8 +41,8 @@ pub struct Liveness {
     layout_blocks: Vec<PackedOption<Block>>,
     /// The blocks in the engine's order, which is that of the layout.
     layout: Vec<Block>,
-    /// The file of each register, by which the registers live at boundaries are sorted. They are sought only
-    /// when somebody asks, and then the function is not at hand.
+    /// The file of each register, by which the registers live at boundaries are sorted. These are computed
+    /// only on a query, when the function is not available.
     files: PrimaryMap<Register, RegisterFile>,
     live_in: OnceCell<Rows<Block, Register>>,
     live_out: OnceCell<Rows<Block, Register>>,

@@ -10,7 +10,7 @@
 //! A register that no other block uses is dead if nothing after its definition in the block uses
 //! it. A register that other blocks or PHIs use counts as live at the end of the block. One
 //! backward walk per block also removes instructions used only by dead ones; there is no dataflow.
-//! [`OriPerformLiveDead`] handles values that go round a loop.
+//! [`OriPerformLiveDead`] handles values that loops carry around.
 //!
 //! [`OriPerformLiveDead`]: super::ori_perform_live_dead
 

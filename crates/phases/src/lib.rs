@@ -26,7 +26,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `manager.rs`, `manager/` | runs the phases: the table of phases ([registry]) and that of [knobs], analyses kept from phase to phase, what is taken back |
+//! | `manager.rs`, `manager/` | runs the phases: the tables of phases ([registry]) and [knobs], analyses kept from phase to phase, the guard that reverts changes |
 //! | `shared/` | code that several phases use: dead code, copies, values, blocks |
 //! | `mark_additional_cold_blocks.rs` | a phase of a back end |
 //! | `general_optimize/` | shared by the GeneralOptimize bundles; `general_optimize.rs` is phase 29 |

@@ -79,8 +79,8 @@ impl<'a> Manager<'a> {
     }
 
     /// Takes the intervals of the snapshot that the function was imported from, which no phase has
-    /// changed yet, for phases that need [`Analyses::LIVE_RANGES`]. Returns false if they are not the
-    /// function's in Ori, and forgets them.
+    /// changed yet, for phases that need [`Analyses::LIVE_RANGES`]. If they do not fit the function
+    /// in Ori, returns false and drops them.
     pub fn know_live_ranges(&mut self, function: &mut Function, intervals: LiveIntervals) -> bool {
         // The liveness follows the log.
         function.keep_edit_log();
@@ -92,7 +92,7 @@ impl<'a> Manager<'a> {
         is_known
     }
 
-    /// True if the liveness of the function as it is now is known, so that asking for it takes no time.
+    /// True if the function's current liveness is known already, so that a query takes no time.
     pub fn has_current_liveness(&self) -> bool {
         self.analyses.has_current_liveness()
     }
@@ -102,7 +102,7 @@ impl<'a> Manager<'a> {
         self.analyses.asynchronous_registers(function)
     }
 
-    /// Computes the analyses that a phase needs. [`Manager::run`] does so as well, outside the phase's
+    /// Computes the analyses that a phase needs. [`Manager::run`] also does this, outside the phase's
     /// time.
     pub fn prepare(&mut self, phase: &Phase, function: &Function) {
         self.analyses.prepare(phase.needs, function, self.options);
@@ -266,8 +266,8 @@ impl PhaseContext<'_> {
         *self.manager.is_simplified = true;
     }
 
-    /// Returns the optimisation level by which phases gate themselves: LLVM's, but at most 1 once
-    /// as many phases have asked as knob 499 (OptBudget) allows.
+    /// Returns the optimisation level for the phases' gates: LLVM's level, but at most 1 after as
+    /// many queries as knob 499 (OptBudget) allows.
     pub fn optimization_level(&mut self) -> u32 {
         let level = self.options.optimization_level;
         match level > 1 && !self.manager.level_budget.spend() {

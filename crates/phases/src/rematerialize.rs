@@ -65,8 +65,8 @@ use places::{Place, PlaceSearch};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
-/// Functions with a lower peak are not changed: a multiprocessor for 2,048 threads holds all of
-/// them with 32 registers each. A smaller register budget replaces this value.
+/// Functions with a lower peak are not changed: a multiprocessor for 2,048 threads holds all of its
+/// threads with 32 registers each. A smaller register budget replaces this value.
 const LEAST_PEAK: u32 = 32;
 
 /// A block is full if it reaches this percentage of the function's peak. ptxas schedules across
@@ -74,12 +74,11 @@ const LEAST_PEAK: u32 = 32;
 const FULL_PERCENT: u32 = 60;
 
 /// The most executed instructions that copies may add, in percent of all. Where LLVM knows no
-/// frequencies, a loop counts ten times, and ptxas moves copies that do not change in a loop out of
-/// it if there are registers.
+/// frequencies, a loop counts ten times. ptxas hoists loop-invariant copies if there are registers.
 const MOST_ADDED_PERCENT: f64 = 20.0;
 
-/// The least part of the peak, in percent, by which it has to fall. In kernels where it fell by less,
-/// ptxas needed more registers nearly as often as fewer.
+/// The least fall of the peak, in percent. In kernels where it fell by less, ptxas needed more
+/// registers nearly as often as fewer.
 const LEAST_GAIN_PERCENT: u32 = 12;
 
 /// The bytes of a unit of pressure.
@@ -90,7 +89,8 @@ pub(super) fn run(function: &mut Function, context: &mut PhaseContext<'_>) -> Ph
     recompute(function, context, LEAST_GAIN_PERCENT)
 }
 
-/// Returns the size of the stack objects of a function that calls others, whose addresses these may have.
+/// Returns the size of the stack objects of a function that calls others, since the callees may have
+/// their addresses.
 fn stack_of_callees(function: &Function) -> Option<u64> {
     let sizes = function.stack_objects().filter(|(_, object)| !object.is_removed);
     let bytes = sizes.map(|(_, object)| object.size).sum();
@@ -98,7 +98,7 @@ fn stack_of_callees(function: &Function) -> Option<u64> {
     (bytes > 0 && operations.any(|operation| operation == Operation::Call)).then_some(bytes)
 }
 
-/// Recomputes values, and takes everything back if the peak does not fall by `least_percent`.
+/// Recomputes values, and undoes everything if the peak does not fall by `least_percent`.
 fn recompute(function: &mut Function, context: &mut PhaseContext<'_>, least_percent: u32) -> PhaseResult {
     let least = LEAST_PEAK.min(context.options.register_budget);
     let liveness = context.live_ranges(function);
@@ -219,9 +219,9 @@ fn recompute_around(function: &mut Function, flow: &ControlFlow, search: &mut Pl
 /// The order of instructions while copies are inserted. Blocks are too long to be searched for each
 /// value.
 struct Order {
-    /// The places in the layout of the instructions that were there before the phase.
+    /// The positions in the layout of the instructions that existed before the phase.
     places: SecondaryMap<Instruction, u32>,
-    /// The number of the first instruction made since.
+    /// The number of the first instruction that the phase created.
     first_new: usize,
 }
 

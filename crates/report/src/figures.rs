@@ -10,7 +10,7 @@ use oriel_engine::snapshot::abi::Stage;
 use oriel_ori::{ControlFlow, Function, Liveness};
 use serde::Serialize;
 
-/// The risk from which on there is a warning.
+/// The lowest risk that causes a warning.
 const LIKELY_PERCENT: u32 = 50;
 
 /// The figures of a function as ptxas gets it. Fields that are `None` are not in reports.
@@ -40,15 +40,15 @@ pub struct CodeFigures<'a> {
     /// Upper end of the interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_high: Option<u32>,
-    /// What raises the estimate most, in descending order.
+    /// The causes that raise the estimate most, in descending order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_reasons: Option<Vec<ReasonFigure>>,
-    /// The measure that makes the function unlike all that the estimate was fitted to; then the
-    /// registers are not known, and the estimate is only a guess.
+    /// The feature that makes the function unlike all kernels that the model was fitted to; the
+    /// estimate is then only a guess.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_unlike: Option<&'static str>,
-    /// The estimate for a driver that removes the mark for debuggers from the PTX, as Triton does;
-    /// only for code that has the mark.
+    /// The estimate for a driver that removes `debug` from the PTX's `.target`, as Triton does;
+    /// only for code that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers_estimate_optimized: Option<u32>,
     /// The probability, in percent, that ptxas spills to stay within launch bounds and `.maxnreg`.
@@ -60,7 +60,7 @@ pub struct CodeFigures<'a> {
     /// Occupancy of a kernel.
     #[serde(flatten)]
     pub occupancy: Option<OccupancyFigures>,
-    /// What costs registers, time or memory, with a remedy.
+    /// Warnings about code that costs registers, time or memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
@@ -70,7 +70,7 @@ pub struct CodeFigures<'a> {
 pub struct ReasonFigure {
     /// The cause, in words.
     pub cause: &'static str,
-    /// Registers by which it raises the estimate over that of a middling kernel.
+    /// Registers by which it raises the estimate over that of an average kernel.
     pub registers: u32,
 }
 

@@ -13,7 +13,7 @@ use oriel_engine::live::pressure::excess_pressure;
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::Function;
 
-/// True if a kernel has a block size, and neither a number of blocks nor of registers.
+/// True if a kernel has a block size, but no number of blocks and no register limit.
 pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
     let bounds = LaunchBounds::of(snapshot);
     snapshot.is_kernel()
@@ -22,8 +22,9 @@ pub fn takes_min_blocks(snapshot: &Snapshot<'_>) -> bool {
         && bounds.max_registers.is_none()
 }
 
-/// True if a kernel takes the mark, and needs so many registers in LLVM's order, in late form, that the
-/// mark may save it spills. The live ranges tell; [`wants_min_blocks`] decides by the instructions.
+/// True if a kernel may get the mark, and has so many live registers in LLVM's order, in late form,
+/// that the mark may save spills. This looks at live ranges only; [`wants_min_blocks`] decides by the
+/// instructions.
 pub fn may_want_min_blocks(snapshot: &Snapshot<'_>) -> bool {
     takes_min_blocks(snapshot) && excess_pressure(snapshot, Target::of(snapshot).register_limit) > 0
 }

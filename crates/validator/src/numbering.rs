@@ -42,8 +42,8 @@ struct Cell {
 struct MemberId(u32);
 entity_impl!(MemberId, "member");
 
-/// Variables of both functions that are no registers have their number with this bit, so that they differ
-/// from registers and from classes.
+/// This bit is set in the numbers of variables that are not registers, so that they differ from registers
+/// and from classes.
 const NO_REGISTER: u32 = 1 << 29;
 /// The classes that a pass tells apart are numbered from here on, above the names of variables.
 const FIRST_CLASS: u32 = 1 << 30;
@@ -86,7 +86,7 @@ pub(super) struct Effect {
     pub access: Option<MemoryAccess>,
 }
 
-/// A load of the function after, to be justified. Its alignment is a load of its own.
+/// A load of the function after that must be justified. Its alignment is justified separately.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     node: RelatedNode,
@@ -152,8 +152,8 @@ pub(super) struct NumberingPass<'a, 'f> {
     convergent: NumberMap<(u8, Instruction), Instruction>,
     /// By node: effects of the function before that may not return.
     ends_before: Vec<u32>,
-    /// Of a value of the function before and one of the function after, and how they are read: whether the first
-    /// may become the second.
+    /// For a value of the function before, a value of the function after and how they are read: whether the
+    /// first may become the second.
     compared: NumberMap<(Value, Value, ends::Reading), ends::Compared>,
 }
 

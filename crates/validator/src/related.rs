@@ -56,7 +56,7 @@ pub(super) enum PairEnd {
     Jump,
     /// Both branch; the conditions must be equal or opposite.
     Branch { opposite: bool },
-    /// Only the function before branches, and the function after does in one place what both targets do.
+    /// Only the function before branches; both targets correspond to one place of the function after.
     Merged,
     /// Both select among several targets by the same operands.
     Choice,

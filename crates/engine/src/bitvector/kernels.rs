@@ -146,7 +146,7 @@ fn update_steps<'dst, 'source, const WORDS: usize, const N: usize>(
 }
 
 /// Returns the start of the first group with a word for which `changes(word of dst, words of
-/// sources)` is nonzero, or the first such word behind the last whole group.
+/// sources)` is nonzero, or the first such word after the last whole group.
 #[inline(always)]
 fn first_change<const N: usize>(
     dst: &[u32],
@@ -230,7 +230,7 @@ mod tests {
             assert!(written(length, &[]).is_empty());
             for first in 0..length {
                 let group = GROUP_WORDS as u32;
-                // Words behind the last whole group are tested and written singly.
+                // Words after the last whole group are tested and written singly.
                 let start = if first < length / group * group {
                     first / group * group
                 } else {

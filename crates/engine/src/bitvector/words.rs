@@ -166,7 +166,7 @@ pub struct SetBits<'a> {
     base: usize,
     /// The following words, in pairs.
     pairs: slice::Iter<'a, [u32; 2]>,
-    /// The word behind the last pair; zero if there is none, or once it has become `current`.
+    /// The word after the last pair; zero if there is none, or once it has become `current`.
     last: u32,
 }
 

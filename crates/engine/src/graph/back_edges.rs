@@ -1,4 +1,4 @@
-//! Edges against an order, and what they say about the graph's cycles.
+//! Edges against an order, which characterise the graph's cycles.
 //!
 //! - *Retreating edge*: the target's position is not after the source's. This is the reference's
 //!   back edge (`RPO(dst) <= RPO(src)`). For an order from a depth-first search these are the edges

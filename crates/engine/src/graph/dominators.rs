@@ -141,7 +141,7 @@ impl<N: Node> DominatorTree<N> {
         &self.preorder
     }
 
-    /// Returns the position in the preorder behind all nodes that `node` dominates.
+    /// Returns the position in the preorder after all nodes that `node` dominates.
     pub fn subtree_end(&self, node: N) -> usize {
         self.subtree[node.index()].end as usize
     }

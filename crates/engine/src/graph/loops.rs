@@ -35,7 +35,7 @@ struct Nest<N> {
     parent: PackedOption<Loop>,
     /// 1 for a loop that is in no other.
     depth: u32,
-    /// The loop behind the last one inside this one.
+    /// The loop after the last one inside this one.
     end: Loop,
     /// The range of its nodes.
     nodes: Range<u32>,
@@ -232,7 +232,7 @@ impl<N: Node> Search<N> {
         });
         self.innermost[header.index()] = this.into();
         while let Some(node) = self.stack.pop() {
-            // The walk continues behind `node`, or behind the loop that contains it.
+            // The walk continues after `node`, or after the loop that contains it.
             let before = match self.innermost[node.index()].expand() {
                 None => {
                     self.innermost[node.index()] = this.into();

@@ -24,7 +24,7 @@ pub struct ReversedGraph<'a, G: Graph> {
 
 impl<'a, G: Graph> ReversedGraph<'a, G> {
     /// Creates the reverse of `graph`. Takes linear time, except that where infinite loops branch
-    /// off one another, each search for a root may visit the nodes behind it.
+    /// off one another, each search for a root may visit the nodes after it.
     pub fn new(graph: &'a G) -> Self {
         let roots = Roots::new(graph).find();
         let mut is_root = NodeSet::new(graph.node_count());

@@ -22,9 +22,9 @@ use crate::entity::{Block, EntityRef, Register};
 /// The most blocks of a window.
 pub(super) const MOST_BLOCKS: usize = u64::BITS as usize;
 
-/// From so many blocks on windows are faster than sets alone. In generated functions they are a tenth
-/// slower in 90 blocks, as fast in 500, and a tenth to a fifth faster in 1,400 to 18,000.
-/// Tests have them in smaller functions.
+/// From this many blocks on, windows are faster than sets alone. In generated functions they are a
+/// tenth slower in 90 blocks, as fast in 500, and a tenth to a fifth faster in 1,400 to 18,000. Tests
+/// have them in smaller functions.
 pub(super) const FEWEST_FOR_WINDOWS: usize = if cfg!(test) { MOST_BLOCKS + 1 } else { 512 };
 
 /// Windows begin at multiples of this number of blocks.
@@ -59,7 +59,7 @@ pub(super) struct BlockWords {
     predecessors: [Blocks; MOST_BLOCKS],
     /// Blocks with predecessors outside of the window.
     entered: Blocks,
-    /// The last read of the register at hand that no definition of the block reaches.
+    /// The last read of the current register that no definition of the block reaches.
     last_read: [SlotIndex; MOST_BLOCKS],
 }
 
@@ -220,7 +220,7 @@ impl BlockWords {
     }
 }
 
-/// Adds a piece behind those from `first` on, merging it with the last one if they touch and have
+/// Adds a piece after those from `first` on, merging it with the last one if they touch and have
 /// the same value.
 fn append_piece(segments: &mut Vec<LiveSegment>, first: usize, piece: LiveSegment) {
     match segments[first..].last_mut() {

@@ -48,7 +48,7 @@ impl BlockSet {
     }
 
     /// Adds a block while a walk is at word `below`. The walk still visits the block unless it lies
-    /// behind that word.
+    /// after that word.
     pub(super) fn insert_during_walk(&mut self, block: Block, below: usize) {
         let word = block.index() / 64;
         self.words[word] |= 1 << (block.index() % 64);

@@ -32,7 +32,7 @@ struct Cursor {
     open_end: SlotIndex,
     /// The next upward-exposed use that may end a segment.
     upward: PackedOption<UpwardUseId>,
-    /// Number of finished segments; while they are copied, the position behind the next one.
+    /// Number of finished segments; while they are copied, the position after the next one.
     count: u32,
 }
 

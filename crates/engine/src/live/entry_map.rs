@@ -8,9 +8,9 @@ use std::ops::Bound::{Excluded, Unbounded};
 /// A position for a new instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertionPoint {
-    /// Directly behind the entry of this instruction, before blank entries that follow it.
+    /// Directly after the entry of this instruction, before blank entries that follow it.
     After(Instruction),
-    /// Directly before the entry of this instruction, behind blank entries that precede it.
+    /// Directly before the entry of this instruction, after blank entries that precede it.
     Before(Instruction),
     /// First in the block.
     AtStart(Block),

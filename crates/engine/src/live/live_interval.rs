@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct LiveSegment {
     /// The first position.
     pub start: SlotIndex,
-    /// The position behind the last one.
+    /// The position after the last one.
     pub end: SlotIndex,
     /// The value.
     pub value: ValueNumber,

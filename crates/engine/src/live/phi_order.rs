@@ -45,7 +45,7 @@ impl PhiOrder {
     }
 
     /// Sorts `phis`, the blocks with PHI values of the web with `bit` in `batch`, whose segments are
-    /// in `result`. The values have provisional numbers in their present order, behind those of the
+    /// in `result`. The values have provisional numbers in their present order, after those of the
     /// definitions, and get those of the new order.
     pub(super) fn run(
         &mut self,
@@ -99,7 +99,7 @@ impl PhiOrder {
         }
     }
 
-    /// Gives the values of `phis` numbers in this order, behind those of the definitions.
+    /// Gives the values of `phis` numbers in this order, after those of the definitions.
     fn number(&mut self, phis: &[Block], definitions: usize) {
         for (position, phi) in phis.iter().enumerate() {
             self.phi_of[phi.index()] = ValueNumber::new(definitions + position);

@@ -135,7 +135,7 @@ pub fn units_of(snapshot: &Snapshot<'_>, register: Register) -> (PressureFile, u
 pub fn exceeds_in_a_block(snapshot: &Snapshot<'_>, budget: u32) -> bool {
     let mut list = Vec::new();
     let operands = Function::register_operands(snapshot, &mut list);
-    // A register is live if it is marked with the number behind the block's first instruction. Nothing
+    // A register is live if it is marked with the number after the block's first instruction. Nothing
     // has to be cleared between blocks.
     let mut marks: SecondaryMap<Register, u32> = SecondaryMap::new();
     marks.resize(snapshot.register_count());
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn the_entry_block_shows_what_it_leaves_to_others() {
-        // Register 0 is read behind block 1, 6 in it, and 4 (b32 too) nowhere.
+        // Register 0 is read after block 1, 6 in it, and 4 (b32 too) nowhere.
         let mut function = TestFunction::new(7);
         function.block(&[1]);
         function.instruction(PLAIN, &[def(0)]);

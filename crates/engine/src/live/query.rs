@@ -124,7 +124,7 @@ impl<'a> LiveRange<'a> {
         self.end().is_none_or(|end| end <= index)
     }
 
-    /// Returns the position of the first segment that ends behind `index`, or the number of
+    /// Returns the position of the first segment that ends after `index`, or the number of
     /// segments if there is none. That segment need not contain `index`.
     #[inline]
     pub fn find(&self, index: SlotIndex) -> usize {
@@ -162,7 +162,7 @@ impl<'a> LiveRange<'a> {
     /// live out of it.
     pub fn value_before(&self, index: SlotIndex) -> Option<ValueNumber> {
         // No position lies between an index and its predecessor, so a segment that starts before
-        // `index` and ends at or behind it contains the predecessor.
+        // `index` and ends at or after it contains the predecessor.
         let position = self.segments.partition_point(|segment| segment.end < index);
         let segment = self.segments.get(position)?;
         (segment.start < index).then_some(segment.value)

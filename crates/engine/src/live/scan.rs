@@ -404,7 +404,7 @@ impl Scan {
         state.upward = id.into();
     }
 
-    /// Extends the last definition before `slot` to it, if that one was set aside and lies behind
+    /// Extends the last definition before `slot` to it, if that one was set aside and lies after
     /// `start`.
     fn extend_earlier(&mut self, register: Register, start: SlotIndex, slot: SlotIndex) -> bool {
         let mut next = self

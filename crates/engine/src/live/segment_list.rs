@@ -72,7 +72,7 @@ pub(super) fn add_segment(segments: &mut impl SegmentList, segment: LiveSegment)
     merge_following(segments, position);
 }
 
-/// Merges the segment at `position` with those behind it that it reaches and that have its value.
+/// Merges the segment at `position` with those after it that it reaches and that have its value.
 fn merge_following(segments: &mut impl SegmentList, position: usize) {
     let LiveSegment { mut end, value, .. } = segments[position];
     let mut last = position + 1;

@@ -119,7 +119,7 @@ impl SegmentTable {
         (id, true)
     }
 
-    /// Removes a block. Its record becomes a tombstone, so that probing continues behind it.
+    /// Removes a block. Its record becomes a tombstone, so that probing continues after it.
     pub fn remove(&mut self, start: SlotIndex) -> bool {
         let Some(id) = self.find(start) else {
             return false;

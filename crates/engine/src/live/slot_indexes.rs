@@ -1,7 +1,7 @@
 //! Numbers the instructions of a function, as LLVM's `SlotIndexes` does.
 //!
 //! Entry *k* of a fresh numbering has the number 16·*k*. The entries are, in layout order: one for
-//! the start of the function, one per instruction, and one blank entry behind each block, which is
+//! the start of the function, one per instruction, and one blank entry after each block, which is
 //! the block's end and the next block's start. Debug instructions have no entry, so that debug
 //! information never changes a number.
 //!
@@ -175,12 +175,12 @@ impl SlotIndexes {
         let first = self.first_instructions[block.index()] as usize;
         let last = self.first_instructions[block.index() + 1] as usize;
         let numbers = &self.instruction_numbers[first..last];
-        // Debug instructions sort directly behind the entry that they follow.
+        // Debug instructions sort directly after the entry that they follow.
         let position = numbers.partition_point(|&number| number < index.base());
         (numbers.get(position) == Some(&index.base())).then(|| Instruction::new(first + position))
     }
 
-    /// Returns the next index behind `index` that belongs to an instruction, with the same slot, or
+    /// Returns the next index after `index` that belongs to an instruction, with the same slot, or
     /// the last index if there is none.
     pub fn next_instruction_index(&self, index: SlotIndex) -> SlotIndex {
         if let Some(edited) = &self.edited {

@@ -113,7 +113,7 @@ impl SlotIndexes {
             .expect("the first entry belongs to no instruction")
     }
 
-    /// Inserts an entry directly behind that of `before`.
+    /// Inserts an entry directly after that of `before`.
     fn insert_entry(&mut self, before: SlotIndex, instruction: Instruction) -> (u32, Renumbering) {
         let mut before = before.base();
         let mut moved = Renumbering::default();

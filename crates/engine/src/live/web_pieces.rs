@@ -59,7 +59,7 @@ pub(super) struct Pieces {
     phi_ends: Vec<u32>,
     /// The blocks of the PHI values, by web.
     phi_blocks: Vec<Block>,
-    /// By bit: the number of pieces, then the position behind its next segment.
+    /// By bit: the number of pieces, then the position after its next segment.
     ends: Vec<u32>,
     /// By bit: the web's latest piece.
     latest: Vec<u32>,
@@ -73,7 +73,7 @@ impl Pieces {
         self.events.reset(blocks);
     }
 
-    /// Finds the pieces of a batch. PHI values have provisional numbers behind those of the web's
+    /// Finds the pieces of a batch. PHI values have provisional numbers after those of the web's
     /// definitions.
     pub(super) fn run(&mut self, batch: &mut WebBatch, input: Input<'_>, result: &LiveIntervals) {
         self.pieces.clear();

@@ -94,7 +94,7 @@ impl SnapshotArrays<'_> {
         }
     }
 
-    /// Returns the operands of the instruction of `record`; `next` is the record behind it.
+    /// Returns the operands of the instruction of `record`; `next` is the record after it.
     fn operands_between(&self, record: &InstructionRecord, next: &InstructionRecord) -> &[OperandRecord] {
         &self.operands[record.first_operand as usize..next.first_operand as usize]
     }

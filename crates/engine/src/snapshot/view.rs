@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// The arrays of one machine function.
 ///
-/// `blocks` and `instructions` have a sentinel record behind their last element, so that the range
+/// `blocks` and `instructions` have a sentinel record after their last element, so that the range
 /// of an element always ends where that of the next record begins.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotArrays<'a> {

@@ -16,7 +16,7 @@
 //! header: %early.a = phi i32 [ … ], [ %early, %latch ]
 //!         %early.b = phi i32 [ … ], [ %early, %latch ]
 //! latch:  %early = call i32 asm "…", "=&r,r"(i32 %early.a)
-//!         store %early.b; store %early                          // here, or behind the loop
+//!         store %early.b; store %early                          // here, or after the loop
 //! ```
 //!
 //! The statements' results cannot be compared with a host; see

@@ -128,7 +128,7 @@ const SCOPES: [&str; 3] = ["", " syncscope(\"block\")", " syncscope(\"device\")"
 /// The first is not for fences.
 const ORDERINGS: [&str; 5] = ["monotonic", "acquire", "release", "acq_rel", "seq_cst"];
 
-/// Intrinsics of one 32-bit operand: how a call goes on behind the operand, and how the declaration
+/// Intrinsics of one 32-bit operand: how a call goes on after the operand, and how the declaration
 /// does.
 const UNARY: [(&str, &str); 5] = [
     (")", "ctpop.i32(i32)"),

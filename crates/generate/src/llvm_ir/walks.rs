@@ -104,7 +104,7 @@ impl<W: Write> Walk<'_, W> {
         )
     }
 
-    /// Returns the address of a word at or behind one of the pointers.
+    /// Returns the address of a word at or after one of the pointers.
     fn place(&mut self) -> io::Result<String> {
         let base = if self.random.percent(80) {
             "%here"

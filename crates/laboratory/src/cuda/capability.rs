@@ -13,7 +13,7 @@ pub struct ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// Returns the number behind `sm_`: 90 for 9.0.
+    /// Returns the number after `sm_`: 90 for 9.0.
     pub fn sm(self) -> u32 {
         10 * self.major + self.minor
     }

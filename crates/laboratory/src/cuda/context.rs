@@ -192,7 +192,7 @@ pub struct Event<'c> {
 }
 
 impl Event<'_> {
-    /// Sets the event behind all work that has been started.
+    /// Sets the event after all work that has been started.
     ///
     /// # Errors
     /// The driver refused the call.

@@ -57,7 +57,7 @@ impl DeviceMemory {
 /// The results of a description's launches on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceResult {
-    /// What the launches leave in memory.
+    /// The memory after the launches.
     pub memory: DeviceMemory,
     /// The launched kernels, by name.
     pub kernels: Vec<KernelResources>,

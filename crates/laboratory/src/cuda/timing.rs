@@ -125,7 +125,7 @@ impl<'c> Stopwatch<'c> {
         })
     }
 
-    /// Runs the launches once and returns what they leave.
+    /// Runs the launches once and returns the resulting memory.
     ///
     /// # Errors
     /// A launch failed, or one changed a read-only buffer.

@@ -327,7 +327,7 @@ pub(super) fn weaken_ordering(function: &mut Function, instruction: Instruction)
     true
 }
 
-/// Moves a store below the effect behind it.
+/// Moves a store below the effect after it.
 pub(super) fn store_below_effect(function: &mut Function, instruction: Instruction) -> bool {
     if function.operation(instruction) != Operation::St
         || function.modifiers(instruction).space == AddressSpace::DeviceParam

@@ -47,7 +47,7 @@ fn trap_before(function: &mut Function, instruction: Instruction) {
     function.insert(Position::Before(at), trap);
 }
 
-/// Returns the first instruction behind the PHIs of the block of one of them.
+/// Returns the first instruction after the PHIs of the block of one of them.
 fn after_phis(function: &Function, phi: Instruction) -> Instruction {
     let block = function.block_of(phi).expect("the PHI is in a block");
     function.first_non_phi(block).expect("a block has a terminator")

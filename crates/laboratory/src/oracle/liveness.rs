@@ -10,8 +10,8 @@ use oriel_engine::live::{LiveIntervals, LiveRangeCalc};
 use oriel_engine::snapshot::Snapshot;
 use oriel_ori::{ControlFlow, Function, Liveness, Point, RegisterFile, RegisterSets, each_point};
 
-/// Compares the registers live at block boundaries. `function` is that of `snapshot`, unchanged, and
-/// `flow` its control flow. Returns a text for each difference.
+/// Compares the registers live at block boundaries. `function` is the function of `snapshot`,
+/// unchanged, and `flow` its control flow. Returns a text for each difference.
 pub(super) fn liveness_differences(
     snapshot: &Snapshot<'_>,
     function: &Function,

@@ -7,7 +7,7 @@ use oriel_engine::snapshot::abi::{
 };
 
 impl Editor<'_> {
-    /// Adds an empty block behind `after` in the layout. It belongs to the IR block of `after`.
+    /// Adds an empty block after `after` in the layout. It belongs to the IR block of `after`.
     ///
     /// # Errors
     /// `after` is not in the function any more.
@@ -22,11 +22,11 @@ impl Editor<'_> {
         Ok(block)
     }
 
-    /// Splits a block: the instructions behind `at` move to a new block behind it, into which the
+    /// Splits a block: the instructions after `at` move to a new block after it, into which the
     /// first part falls through. PHIs of the successors are updated.
     ///
     /// # Errors
-    /// The position is among the PHIs or behind a terminator.
+    /// The position is among the PHIs or after a terminator.
     pub fn split_block(&mut self, at: InsertionPoint) -> Result<Block, EditError> {
         let nodes = &self.blocks[at.block].nodes;
         let among_phis = nodes[at.index..].first().is_some_and(|&node| self.is_phi(node));
@@ -165,7 +165,7 @@ impl Editor<'_> {
         edges.remove(from);
     }
 
-    /// Places a block behind another in the layout.
+    /// Places a block after another in the layout.
     ///
     /// # Errors
     /// One of the two was deleted, or `block` is the entry.

@@ -37,7 +37,7 @@ use std::collections::HashMap;
 pub struct DependencyNode(u32);
 entity_impl!(DependencyNode, "dependency");
 
-/// Why one instruction must stay behind another.
+/// Why one instruction must stay after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependencyKind {
     /// It reads a register that the other writes.
@@ -89,12 +89,12 @@ impl DependencyGraph {
         self.instructions[node]
     }
 
-    /// Returns the nodes that must stay behind a node, each once, with the reason.
+    /// Returns the nodes that must stay after a node, each once, with the reason.
     pub fn successors(&self, node: DependencyNode) -> &[(DependencyNode, DependencyKind)] {
         &self.successors[node]
     }
 
-    /// Returns the nodes that a node must stay behind.
+    /// Returns the nodes that a node must stay after.
     pub fn predecessors(&self, node: DependencyNode) -> &[DependencyNode] {
         &self.predecessors[node]
     }

@@ -215,7 +215,7 @@ impl PressureMap {
         extension
     }
 
-    /// Records an accepted extension. If the register replaces another behind the user, it is live
+    /// Records an accepted extension. If the register replaces another after the user, it is live
     /// where that one was.
     pub fn accept(&mut self, function: &Function, extension: &RangeExtension, replaced: Option<Register>) {
         let kind = extension.kind;
@@ -304,7 +304,7 @@ impl PressureMap {
                 instruction,
                 is_use: true,
             }) => Some(instruction),
-            // Live directly behind its definition.
+            // Live directly after its definition.
             Some(Mention { instruction, .. }) => match code_behind(function, instruction) {
                 next if next == end => return,
                 next => next,

@@ -31,7 +31,7 @@ pub(crate) struct EditLogPosition {
     unlogged: u64,
 }
 
-/// What edits since a point concerned, with repetitions.
+/// The registers and instructions that edits since a point concerned, with repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edits<'a> {
     /// Registers of which an operand was added or removed.
@@ -103,8 +103,8 @@ impl EditLog {
 }
 
 impl Function {
-    /// Keeps a log of edits from now on, and forgets earlier ones: analyses of earlier states have
-    /// to be computed anew.
+    /// Keeps a log of edits from now on, and forgets earlier ones: analyses of earlier states must
+    /// be recomputed.
     pub fn keep_edit_log(&mut self) {
         self.edits.is_kept = true;
         self.edits.registers.clear();

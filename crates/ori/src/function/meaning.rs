@@ -78,7 +78,7 @@ impl Function {
     }
 
     /// Returns the number of the source that is the base of the address that it loads from or stores to; the
-    /// offset is behind it.
+    /// offset is after it.
     #[inline]
     pub fn accessed_address(&self, instruction: Instruction) -> Option<usize> {
         match self.operation(instruction) {

@@ -25,9 +25,10 @@ const EXCESS: usize = 2;
 
 impl Liveness {
     /// Brings the intervals up to date with a function and its current control flow. Returns false
-    /// if they have to be computed anew: because blocks or edges changed, because too much is
-    /// concerned or live through too many blocks, or because a register concerned has several
-    /// definitions, or a use that its definition does not dominate. They must not be used then.
+    /// if they must be recomputed, and must not be used until then. That is so if blocks or edges
+    /// changed, if too many registers or instructions changed or are live through too many blocks,
+    /// or if a changed register has several definitions or a use that its definition does not
+    /// dominate.
     pub fn update(&mut self, function: &Function, flow: &ControlFlow) -> bool {
         self.update_part(function, flow, LARGEST_PART)
     }

@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         self.expect_integer()
     }
 
-    /// Parses the index of an entity from the digits behind its prefix.
+    /// Parses the index of an entity from the digits after its prefix.
     pub(super) fn index(&self, digits: &str, position: TextPosition) -> Result<usize> {
         match digits.parse() {
             Ok(index) if index < self.index_limit => Ok(index),

@@ -187,7 +187,7 @@ impl<'a, 'p> FunctionParser<'a, 'p> {
         Ok(register)
     }
 
-    /// Parses a kind behind a definition of a register; all kinds of a register must agree.
+    /// Parses a kind after a definition of a register; all kinds of a register must agree.
     fn parse_kind_of(&mut self, register: Register) -> Result<()> {
         if !self.parser.take_symbol(':') {
             return Ok(());

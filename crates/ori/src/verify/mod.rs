@@ -101,7 +101,7 @@ finding_kinds! {
     UndefinedUse,
     /// A PHI in a function that has no PHIs any more.
     UnexpectedPhi,
-    /// A PHI behind another instruction.
+    /// A PHI after another instruction.
     PhiNotFirst,
     /// A PHI's blocks are not the predecessors, or one has two values.
     PhiBlocks,

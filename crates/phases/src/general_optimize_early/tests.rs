@@ -116,7 +116,7 @@ fn blocks_where_lanes_wait_stay_two() {
 
 #[test]
 fn a_value_that_is_used_further_keeps_its_block() {
-    // The second block leads back to itself: its results have more uses than the PHI behind it.
+    // The second block leads back to itself: its results have more uses than the PHI after it.
     let text = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %3:P = ISETP.lt.s32 %1, 7\n    BRA %3, bix1, fall bix2\n\
                 bix1:\n    %4:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix4\n\
                 bix2:\n    %5:R32 = IADD.b32 %1, 1\n    BRA %3, bix3, fall bix5\n\
@@ -157,7 +157,7 @@ fn a_branch_that_went_for_another_reason_decides_nothing() {
         "{lines:?}"
     );
     assert!(has(&lines, "[68]") && has(&lines, "[72]"), "{lines:?}");
-    // The same through empty blocks, with a select behind them.
+    // The same through empty blocks, with a select after them.
     let body = "bix0:\n    %1:R32 = LD.global.b32 [0]\n    %2:P = ISETP.lt.s32 %1, 7\n    BRA %2, bix2, fall bix1\n\
         bix1:\n    BRA bix3\nbix2:\n    BRA fall bix3\n\
         bix3:\n    %3:R32 = SEL.b32 %1, 9, %2\n    ST.global.b32 %3, [64]\n    RET\n";

@@ -73,7 +73,7 @@ fn registers_moves_and_operations_are_shared() {
 
 #[test]
 fn the_window_has_six_slots() {
-    // Seven moves, each with a user behind it: the first has left the window.
+    // Seven moves, each with a user after it: the first has left the window.
     let mut lines = String::new();
     for number in 2..9 {
         lines += &format!("    %{number}:R32 = MOV.b32 {number}00\n");

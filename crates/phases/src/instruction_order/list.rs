@@ -12,7 +12,7 @@
 //!
 //! # Registers with several definitions
 //!
-//! A redefinition of a register stays behind all instructions that precede it. So a debug
+//! A redefinition of a register stays after all instructions that precede it. So a debug
 //! instruction that follows its predecessors finds its previous value in every register, whichever
 //! one it names.
 
@@ -50,7 +50,7 @@ struct NodeData {
     /// Units that are live above it and not below.
     adds: i64,
     /// The latest time at which one of its results was requested, counted in placed instructions;
-    /// zero if they are live behind the block, or there are none.
+    /// zero if they are live after the block, or there are none.
     asked: u32,
     /// The number of nodes that must be placed before it.
     waits_for: usize,
@@ -141,7 +141,7 @@ struct List<'a> {
     graph: &'a DependencyGraph,
     values: PrimaryMap<Value, ValueData>,
     nodes: SecondaryMap<DependencyNode, NodeData>,
-    /// Redefinitions, which stay behind all instructions that precede them, ascending.
+    /// Redefinitions, which stay after all instructions that precede them, ascending.
     redefinitions: Vec<DependencyNode>,
     ready: BinaryHeap<Candidate>,
     /// In reverse.

@@ -68,7 +68,7 @@ fn check_debug(before: &Function, after: &Function) {
     }
 }
 
-/// Puts a debug instruction behind every `every` instructions.
+/// Puts a debug instruction after every `every` instructions.
 fn with_debug(function: &mut Function, every: usize) {
     for block in function.blocks().to_vec() {
         let instructions: Vec<Instruction> = function.instructions(block).collect();

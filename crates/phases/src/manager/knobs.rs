@@ -14,8 +14,8 @@ pub enum KnobKind {
     Switch,
     /// `OKT_INT`: an integer.
     Integer,
-    /// `OKT_BDGT`: how often something may be done to a function; without a value, as often as
-    /// possible.
+    /// `OKT_BDGT`: a limit on the number of times something is done to a function; without a value,
+    /// there is no limit.
     Budget,
     /// `OKT_DBL`: a floating-point number.
     Double,
@@ -275,7 +275,7 @@ impl Knobs {
     /// True if a switch is on.
     ///
     /// # Panics
-    /// The knob is no switch.
+    /// The knob is not a switch.
     pub fn is_on(&self, knob: Knob) -> bool {
         match self.value(knob) {
             KnobValue::Switch(is_on) => is_on,
@@ -348,7 +348,7 @@ fn parse(kind: KnobKind, value: Option<&str>) -> Option<KnobValue> {
     })
 }
 
-/// How often something may still be done.
+/// The number of times that something may still be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     left: Option<u64>,

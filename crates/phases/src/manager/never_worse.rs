@@ -25,7 +25,7 @@ const LOCAL_ACCESS: f64 = 4.0;
 /// How many executed instructions a phase may add to lower the pressure, in percent of all.
 pub(crate) const MOST_ADDED_PERCENT: f64 = 6.0;
 
-/// The cost of a function, as far as it is known before ptxas has run.
+/// The cost of a function, as far as it is known before ptxas runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Estimated executed instructions per execution of the function.
@@ -50,7 +50,7 @@ impl Cost {
         }
     }
 
-    /// Describes in what respect this cost is higher than another; none if in no respect.
+    /// Describes how this cost is higher than another; none if it is not.
     pub fn worse_than(self, other: Self) -> Option<String> {
         let (before, after) = (other.weighted_instructions, self.weighted_instructions);
         if after > before + before * ROUNDING {

@@ -15,7 +15,7 @@ impl PipelineProgress {
     /// register 41) may be changed like all others.
     ///
     /// The reference tests whether the counter is *greater* than 9, the value that phase 83 sets,
-    /// though the relaxation is meant for everything behind phase 83; here 9 is enough.
+    /// though the relaxation is meant for everything after phase 83; here 9 is enough.
     pub const BACK_COPY_PROPAGATED: Self = Self(9);
 
     /// Phase 95 has run.

@@ -51,7 +51,7 @@ pub struct Phase {
     pub number: Option<u16>,
     /// The stage at which it runs by default.
     pub stage: Stage,
-    /// Its name, which is also that of its file unless a file has several instances of a phase.
+    /// Its name. Its file has the same name, unless the file has several instances of a phase.
     pub name: &'static str,
     /// The common name of all instances of a phase that runs several times.
     pub group: Option<&'static str>,
@@ -458,7 +458,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// True if a phase is none of Oriel's, but one that a host has added.
+    /// True if a host has added the phase.
     pub fn is_added(phase: &'static Phase) -> bool {
         !PHASES.as_ptr_range().contains(&std::ptr::from_ref(phase))
     }
@@ -478,7 +478,7 @@ impl Registry {
         self.insert(position, other, phase)
     }
 
-    /// Adds a phase directly behind another, or behind the last of a group.
+    /// Adds a phase directly after another, or after the last of a group.
     ///
     /// # Errors
     /// As [`Registry::insert_before`].

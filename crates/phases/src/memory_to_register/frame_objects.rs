@@ -68,7 +68,7 @@ pub struct Use {
     pub accesses: Vec<Access>,
     /// Instructions that compute its address.
     pub addresses: Vec<Instruction>,
-    /// Instructions that compute an address with an index, each behind those that it depends on.
+    /// Instructions that compute an address with an index, each after those that it depends on.
     pub indexed_addresses: Vec<Instruction>,
     /// The first obstacle found, and where.
     pub obstacle: Option<(Obstacle, Instruction)>,

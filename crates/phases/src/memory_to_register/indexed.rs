@@ -49,7 +49,7 @@ pub fn expand(function: &mut Function, object: FrameObject, found: &Use) -> u64 
             function.remove(access.instruction);
         }
     }
-    // Each is behind those that it depends on.
+    // Each is after those that it depends on.
     for &address in found.indexed_addresses.iter().rev() {
         function.remove(address);
     }

@@ -78,7 +78,7 @@ fn find_cuts(function: &Function, object: &Use) -> Result<BTreeSet<u64>, NoPiece
             cuts.extend([start, start + access.element_bytes(function)]);
         }
     }
-    // Every round except the last adds a boundary. Between any two is a piece or a gap, and behind
+    // Every round except the last adds a boundary. Between any two is a piece or a gap, and after
     // every gap a piece.
     loop {
         let before = cuts.len();

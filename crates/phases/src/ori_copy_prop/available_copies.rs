@@ -289,7 +289,7 @@ impl AvailableCopies {
         state.reaches.assign(self.reaches_in.row(block));
     }
 
-    /// Updates the state from before an instruction to behind it.
+    /// Updates the state from before an instruction to after it.
     pub fn step(&self, function: &Function, instruction: Instruction, state: &mut State) {
         for register in function.result_registers(instruction) {
             for &copy in &self.of_register[register] {
@@ -338,7 +338,7 @@ pub(super) struct State {
     pub reaches: EntityBitSet<CopyId>,
 }
 
-/// Returns the content of an instruction's result behind it.
+/// Returns the content of an instruction's result after it.
 fn held_by(function: &Function, instruction: Instruction, wanted: Wanted) -> Option<CopiedValue> {
     let operation = function.operation(instruction);
     let is_wanted = match operation {

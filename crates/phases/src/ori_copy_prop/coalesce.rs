@@ -163,7 +163,7 @@ fn problem_with(
 }
 
 /// True if two registers hold different values at the same time. A copy between them gives both the same value, so both may
-/// be live behind it (Chaitin's exception for copies). Inline assembly may write a result before it has read its sources,
+/// be live after it (Chaitin's exception for copies). Inline assembly may write a result before it has read its sources,
 /// whether it declares that or not.
 fn interfere_but_for_copies(
     function: &Function,

@@ -357,7 +357,7 @@ impl CopyPropagator {
     }
 }
 
-/// Checks whether the uses of a result in a block or behind it may be replaced.
+/// Checks whether the uses of a result in a block or after it may be replaced.
 fn check(
     function: &Function,
     settings: &mut CopySettings,

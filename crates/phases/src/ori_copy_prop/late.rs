@@ -329,7 +329,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Checks whether another register may replace the uses of a register in a block or behind it.
+    /// Checks whether another register may replace the uses of a register in a block or after it.
     fn check(
         &self,
         function: &Function,

@@ -346,7 +346,7 @@ bix2:
 #[test]
 fn selects_give_way_to_an_arm_where_the_predicate_is_known() {
     let lines = ssa(SELECTS, &[]);
-    // The select behind the branch, uses behind it, and a select under the same predicate.
+    // The select after the branch, uses after it, and a select under the same predicate.
     assert!(has(&lines, "ST.global.b32 %2, [64]"), "{lines:?}");
     assert!(has(&lines, "ST.global.b32 %2, [68]"), "{lines:?}");
     assert!(has(&lines, "ST.global.b32 %1, [72]"), "{lines:?}");

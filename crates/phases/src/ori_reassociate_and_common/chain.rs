@@ -17,7 +17,7 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    /// Orders leaves: constants last, subtracted ones behind added ones, then by register number.
+    /// Orders leaves: constants last, subtracted ones after added ones, then by register number.
     fn rank(self) -> (bool, bool, u32) {
         (self.operand.is_constant(), self.is_negative, self.operand.bits())
     }

@@ -148,7 +148,7 @@ impl Range {
     }
 
     /// Returns the blocks on whose entry the register is live after having been live at a point
-    /// with too high pressure: those behind blocks for which `is_hot` holds, given the first
+    /// with too high pressure: those after blocks for which `is_hot` holds, given the first
     /// position in the block at which the range could end.
     pub fn crossed(&self, flow: &ControlFlow, is_hot: impl Fn(Block, u32) -> bool) -> EntitySet<Block> {
         let mut crossed = EntitySet::new();

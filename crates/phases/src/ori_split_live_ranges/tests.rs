@@ -34,7 +34,7 @@ fn after(run: crate::registry::Run, text: &str, budget: u32) -> Option<Function>
     changed.then_some(function)
 }
 
-/// Builds a function with a parameter that is live across four other values and used behind them.
+/// Builds a function with a parameter that is live across four other values and used after them.
 fn across(form: &str, definition: &str) -> String {
     format!(
         "\
@@ -97,7 +97,7 @@ fn arithmetic_is_repeated_late_and_only_on_what_is_live() {
     assert!(after(EARLY, &text, 4).is_none());
     let function = after(LATE, &text, 4).expect("%0 is live to the end");
     assert_eq!(peak(&function), 4, "{function}");
-    // %0 is not needed behind: holding it instead of %1 gains nothing.
+    // %0 is not needed after: holding it instead of %1 gains nothing.
     let text = text.replace("    ST.global.b32 %0, [76]\n", "");
     assert!(after(LATE, &text, 3).is_none());
 }

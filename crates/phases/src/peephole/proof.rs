@@ -45,7 +45,7 @@ const ALWAYS: [&str; 7] = ["%20", "%21", "%23", "%24", "%25", "%26", "%27"];
 /// Registers of [`BEGIN`] that depend on others.
 const NEEDED: [(&str, &str); 2] = [("%11", "%28"), ("%13", "%22")];
 
-/// Returns the code behind an example, which depends on the kind of its value.
+/// Returns the code after an example, which depends on the kind of its value.
 fn ending(body: &str) -> String {
     let store = |bits: u32| format!("    ST.global.b{bits}.b{bits} %9, [%27]\n    RET\n}}\n");
     if body.contains("BRA") {

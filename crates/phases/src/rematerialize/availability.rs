@@ -9,7 +9,7 @@ use oriel_engine::entity::{Block, Register};
 use oriel_ori::{AddressSpace, DataType, Function, Instruction, Liveness, Operation, OperationFlags};
 use smallvec::SmallVec;
 
-/// What is available where. Liveness is that before the phase.
+/// The values that are available in each block, by the liveness before the phase.
 pub(super) struct Availability<'a> {
     pub liveness: &'a Liveness,
     /// The registers that ptxas needs for each value.
@@ -22,7 +22,7 @@ pub(super) struct Availability<'a> {
 }
 
 impl Availability<'_> {
-    /// True if using a register in a block makes nothing live there that is not live anyway.
+    /// True if using a register in a block makes no further register live there.
     pub fn is_at_hand(&self, function: &Function, register: Register, block: Block) -> bool {
         // A copy that the phase has made is live in one block only.
         let is_operand = || is_data(function, register) && self.units.get(register) == 0;
@@ -47,8 +47,7 @@ pub(super) fn is_cheap(function: &Function, definition: Instruction) -> bool {
     is_cheap_operation(function, definition) && only_defines_register(function, definition)
 }
 
-/// True if an operation takes less than a register is worth. The splitting of live ranges decides as
-/// ptxas does instead.
+/// True if an operation costs less than a register. Live-range splitting uses ptxas' rule instead.
 fn is_cheap_operation(function: &Function, definition: Instruction) -> bool {
     match function.operation(definition) {
         // Reading a special register takes long, and an undefined value costs nothing.

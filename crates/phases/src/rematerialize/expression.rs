@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// The greatest depth of an expression in operations. The address of an element has two or three.
 const MOST_DEPTH: u32 = 5;
 
-/// The operations that compute a value in a block from what the block has.
+/// The operations that compute a value in a block from operands that are available there.
 pub(super) struct Expression {
     /// Their originals, operands before users; the value's own is the last.
     definitions: SmallVec<[Instruction; 4]>,

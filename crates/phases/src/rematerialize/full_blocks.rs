@@ -136,7 +136,7 @@ bix2:
         assert_eq!(least(&function, &registers), 3);
         let last_user = function.instructions(blocks[2]).next().expect("a store");
         function.remove(last_user);
-        // In the second block, the peak may be behind the last uses of the other two.
+        // In the second block, the peak may be after the last uses of the other two.
         assert_eq!((least(&function, &[first]), least(&function, &registers)), (2, 2));
         assert_eq!(least(&function, &[]), 3);
     }

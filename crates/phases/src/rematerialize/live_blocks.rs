@@ -4,14 +4,14 @@ use oriel_engine::bitvector::ScratchSet;
 use oriel_engine::entity::{Block, Register};
 use oriel_ori::{ControlFlow, Function, Instruction, OperandKind, Operation};
 
-/// The blocks that a value is live into, or out of in the case of its own. Kept from value to value to
-/// save allocations.
+/// The blocks that a value is live into and, if it is live out of it, the block that defines it. Kept
+/// from value to value to save allocations.
 pub(super) struct LiveBlocks<'a> {
     flow: &'a ControlFlow,
     blocks: ScratchSet<Block>,
     /// The block of the value; none if it is live in no other.
     home: Option<Block>,
-    /// The blocks whose predecessors are not looked at yet.
+    /// The blocks whose predecessors were not visited yet.
     pending: Vec<Block>,
 }
 
@@ -61,13 +61,13 @@ impl<'a> LiveBlocks<'a> {
         self.home = None;
     }
 
-    /// True if the value is live into a block, or out of it in the case of its own.
+    /// True if the value is live into a block or, for the block that defines it, live out of it.
     pub fn contains(&self, block: Block) -> bool {
         self.blocks.contains(block)
     }
 
-    /// True if the value is live in all of a block, or from its definition on in the case of its own,
-    /// since a successor needs it.
+    /// True if the value is live up to the end of a block because a successor needs it: from the
+    /// start or, in the block that defines it, from its definition.
     pub fn cross(&self, block: Block) -> bool {
         let needs = |successor: &Block| Some(*successor) != self.home && self.contains(*successor);
         self.contains(block) && self.flow.graph.successors(block).iter().any(needs)

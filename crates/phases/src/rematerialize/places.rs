@@ -22,9 +22,9 @@ type Users = SmallVec<[(Instruction, usize); 2]>;
 /// The uses of a value outside its block. Kept from value to value to save allocations.
 #[derive(Default)]
 struct Uses {
-    /// Those that a copy can serve, by block.
+    /// The uses that a copy can serve, by block.
     served: Vec<(Block, Instruction, usize)>,
-    /// The blocks of the others.
+    /// The blocks of the other uses.
     kept: Vec<Block>,
 }
 
@@ -201,7 +201,8 @@ impl<'a> PlaceSearch<'a> {
         has_one
     }
 
-    /// True if a register is live into and out of no block. That is most of them, and quickly seen.
+    /// True if a register is not live across any block boundary. This is a quick test, and true for
+    /// most registers.
     fn lives_in_one_block(&self, function: &Function, register: Register, definition: Instruction) -> bool {
         let liveness = self.available.liveness;
         let ([segment], Some(home)) = (liveness.segments(register), function.block_of(definition)) else {

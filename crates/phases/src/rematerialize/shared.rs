@@ -20,7 +20,7 @@ pub(super) struct Candidate {
 }
 
 /// An operand stays if recomputing it for all values but one would take this many operations. With
-/// fewer, registers that stay made ptxas need more registers, and did not lower spills.
+/// a lower threshold, the operands that stay raised ptxas' registers without lowering spills.
 const FEWEST_REPEATED: u32 = 8;
 
 /// Returns the operands that stay, because several of the values start from them. The values come
@@ -54,13 +54,13 @@ pub(super) fn shared_operands(
     shared
 }
 
-/// How many operations recompute registers from values that cannot be recomputed, as far as counting
-/// matters. Few registers are asked for.
+/// The number of operations that recompute a register from values that cannot be recomputed, up to
+/// the threshold. Only a few registers are queried.
 struct OperationCounts<'a> {
     function: &'a Function,
     units: &'a Weights,
     known: Vec<Option<u32>>,
-    /// Those whose count waits for that of the one above.
+    /// The registers whose count waits for the count of the one above.
     pending: Vec<Register>,
 }
 

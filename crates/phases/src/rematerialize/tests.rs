@@ -24,7 +24,7 @@ fn loads_and_stores(first: usize, count: usize) -> String {
 }
 
 /// Builds a function whose second block is full: it loads and stores `count` values. `first` comes
-/// before it, `last` behind.
+/// before it, `last` after.
 fn around_full_block(first: &str, last: &str, count: usize) -> Function {
     let full = loads_and_stores(100, count);
     let text = format!(
@@ -165,7 +165,7 @@ fn an_expression_is_recomputed_as_a_whole() {
 }
 
 /// Builds a function with an operand of a product and `more` sums, from which `count` values start
-/// that are used behind the full block.
+/// that are used after the full block.
 fn with_shared_operand(more: usize, count: usize) -> Function {
     let mut first = "    %2:R32 = IMUL.b32 %1, 12\n".to_owned();
     for sum in 3..3 + more {
@@ -243,7 +243,7 @@ fn a_parameter_costs_nothing() {
     assert!(!run_with_budget(&mut function, 255));
 }
 
-/// Builds a function with a loop behind a full block, which may be full, too: `in_loop` is in it.
+/// Builds a function with a loop after a full block, which may be full, too: `in_loop` is in it.
 fn with_loop(in_loop: &str, limit: &str, is_loop_full: bool) -> Function {
     let count = if is_loop_full { 48 } else { 4 };
     let body = loads_and_stores(200, count);
@@ -287,7 +287,7 @@ fn what_decides_between_two_ways_is_recomputed() {
     assert_eq!(operations(&function, 2), ["Iadd", "Isetp", "Bra"]);
 }
 
-/// If the value has to live through the full block anyway, a copy behind it saves nothing.
+/// If the value has to live through the full block anyway, a copy after it saves nothing.
 #[test]
 fn what_stays_live_is_not_recomputed() {
     let last = "    ST.global.b32.b32 %2, [0]\n    BRA fall bix3\nbix3:\n    %4:R32 = PHI.b32 %2, bix2\n    ST.global.b32.b32 %4, [%1]\n";

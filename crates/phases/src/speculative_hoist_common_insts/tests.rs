@@ -35,7 +35,7 @@ fn after(text: &str) -> String {
     text_after(run, text)
 }
 
-/// Returns how often a word occurs before the branch of the first block, and behind it.
+/// Returns how often a word occurs before the branch of the first block, and after it.
 fn counts(text: &str, word: &str) -> (usize, usize) {
     let (before, behind) = text.split_once("BRA").expect("there is a branch");
     (before.matches(word).count(), behind.matches(word).count())

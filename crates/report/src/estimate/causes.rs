@@ -38,7 +38,7 @@ pub enum Cause {
     CodeSize,
     /// ptxas compiles for a debugger and keeps every value.
     Debugger,
-    /// What the multiprocessor and the launch bounds allow.
+    /// The registers that the multiprocessor and the launch bounds allow.
     Target,
 }
 
@@ -113,7 +113,7 @@ impl Cause {
 pub struct Reason {
     /// The cause.
     pub cause: Cause,
-    /// Registers by which it raises the estimate over that of a middling kernel.
+    /// Registers by which it raises the estimate over that of an average kernel.
     pub registers: u32,
 }
 

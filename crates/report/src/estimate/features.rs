@@ -74,8 +74,8 @@ features! {
     sm,
     /// Registers that launch bounds leave a thread; 255 without.
     register_limit,
-    /// The same if `.maxnreg`, or threads and blocks of the launch bounds, allot these registers, so that
-    /// ptxas uses them freely; zero otherwise.
+    /// The same limit if `.maxnreg`, or threads and blocks of the launch bounds, allot these registers,
+    /// so that ptxas uses them freely; zero otherwise.
     allotted_registers,
     /// Peak pressure of LLVM's registers, uniform values included.
     pressure,
@@ -87,7 +87,7 @@ features! {
     source_peak,
     /// Peak of uniform cells in LLVM's order.
     uniform_peak,
-    /// Peak of cells, those of both kinds, in LLVM's order.
+    /// Peak of cells of both kinds (ordinary and uniform) in LLVM's order.
     all_peak,
     /// Peak of cells if every region is ordered by latency.
     latency_peak,
@@ -95,11 +95,13 @@ features! {
     loads_first_peak,
     /// Peak of cells if loads go first up to the target: the allotted registers, 32 at least.
     peak_within_target,
-    /// Registers with those that memory still reads, and gaps, if loads go first up to the target.
+    /// Peak of allocated registers (live ones, those that memory instructions still read, and gaps)
+    /// if loads go first up to the target.
     spaced_within_target,
-    /// Most rounds of a loop of one region that is unrolled completely.
+    /// Highest trip count of a loop of one region that is unrolled completely.
     constant_rounds,
-    /// Results of loads at once, those from the constant bank too, regions ordered by latency.
+    /// Most results of loads live at once, including loads from the constant bank, if regions are
+    /// ordered by latency.
     loads_in_flight,
     /// The same in LLVM's order.
     loads_in_source_order,
@@ -109,11 +111,11 @@ features! {
     live_between_blocks,
     /// Most cells live where a loop begins.
     live_into_loops,
-    /// Most cells live over a call.
+    /// Most cells live across a call.
     live_over_calls,
     /// Calls.
     calls,
-    /// Calls of functions that are not known.
+    /// Calls of unknown functions.
     unknown_calls,
     /// Instructions for the machine.
     nodes,
@@ -123,48 +125,48 @@ features! {
     loop_depth,
     /// Loads from global memory or generic addresses.
     global_loads,
-    /// The same in the block that has the most.
+    /// The same in the block with the most of them.
     global_loads_of_block,
-    /// Loads from shared memory in the block that has the most.
+    /// Loads from shared memory in the block with the most of them.
     shared_loads_of_block,
     /// Operations of tensor cores.
     matrix_operations,
     /// Copies from global to shared memory that pass no register.
     async_copies,
-    /// Most cells of both kinds live over an exchange.
+    /// Most cells of both kinds live across an exchange between lanes.
     live_over_exchanges,
     /// Peak of cells in an order that needs few registers.
     least_peak,
-    /// The same with registers that memory still reads, and gaps.
+    /// Peak of allocated registers in that order.
     least_spaced,
-    /// Peak of cells in that order without those that one simple instruction computes again from
+    /// Peak of cells in that order, without values that one simple instruction can recompute from
     /// another value.
     kept_peak,
-    /// The same if loads go first up to the target.
+    /// The same peak if loads go first up to the target.
     kept_within_target,
     /// Loads in the innermost loops.
     innermost_loads,
-    /// Most rounds of a nest of loops with constant rounds.
+    /// Highest product of the trip counts in a nest of loops with constant trip counts.
     nested_rounds,
-    /// Instructions of the largest such nest, unrolled.
+    /// Instructions of the largest such nest once it is unrolled.
     nested_nodes,
-    /// Loads of the nest that has the most, unrolled.
+    /// Loads of the nest with the most of them once it is unrolled.
     nested_loads,
-    /// Most cells live into an innermost loop, with the results of its loads, unrolled.
+    /// Most cells live into an innermost loop, plus the results of its loads once it is unrolled.
     live_with_loads,
-    /// Loops with constant rounds.
+    /// Loops with constant trip counts.
     constant_loops,
-    /// Most cells, in LLVM's order, of the functions that its calls by address may reach.
+    /// Highest peak of cells, in LLVM's order, of the functions that its indirect calls may reach.
     called_by_address,
-    /// Threads of a block, where launch bounds say so; zero otherwise.
+    /// Threads of a block according to launch bounds; zero without.
     threads,
     /// One if ptxas is told to compile for a debugger, zero otherwise.
     debug,
     /// Peak of LLVM's registers and predicates at one place, parameters included; only counted for
     /// a debugger.
     debug_peak,
-    /// The most of these live over an exchange between lanes, a division or a call, which ptxas makes
-    /// a call there; only counted for a debugger.
+    /// The most of these that are live across a call, or across an exchange between lanes or a
+    /// division, for which ptxas then calls a subroutine; only counted for a debugger.
     debug_over_calls,
 }
 
@@ -195,14 +197,14 @@ impl Features {
         }
     }
 
-    /// Adds the features of a function that is only called where this one does not return: no value
-    /// lives over the call, and as with those blocks, nothing is counted.
+    /// Adds the features of a function that is only called from dead ends: no value lives across
+    /// the call, and instructions are not counted, as in dead ends.
     pub fn add_last_callee(&mut self, callee: &Self) {
         self.add_peaks(callee, 0.0);
         self.unknown_calls += callee.unknown_calls;
     }
 
-    /// Adds the peaks of a callee if `over` cells are live over its calls.
+    /// Adds the peaks of a callee if `over` cells are live across its calls.
     fn add_peaks(&mut self, callee: &Self, over: f32) {
         let under = |own: &mut f32, of_callee: f32| *own = own.max(over + of_callee);
         under(&mut self.pressure, callee.pressure);
@@ -315,8 +317,8 @@ impl Features {
         self.predicates = predicates as f32;
     }
 
-    /// For a debugger, ptxas keeps every value of the PTX in registers of its own, in the given
-    /// order, and does not expand what takes a subroutine in place.
+    /// For a debugger, ptxas keeps every value of the PTX in registers of its own, keeps the given
+    /// order, and calls subroutines instead of expanding them in place.
     fn add_debug_pressure(&mut self, function: &Function, liveness: &Liveness) {
         let mut sets = RegisterSets::new(function, liveness, None);
         // A register holds several predicates.

@@ -1,4 +1,4 @@
-//! The registers that a function cannot do without, as far as two orders of its instructions tell.
+//! The least registers that a function needs, according to two orders of its instructions.
 
 use super::Target;
 use super::cells::Cells;
@@ -9,8 +9,9 @@ use super::regions::regions;
 use super::schedule::{BlockGraph, ScheduleOrder, Scratch};
 use oriel_ori::{Function, Liveness};
 
-/// Returns the most registers of a region in the better of two orders, that with few registers and
-/// LLVM's with loads where they are read, without values that are cheap to compute again.
+/// Returns the registers of the fullest region in the better of two orders, without values that are
+/// cheap to recompute. The orders are the one with few registers, and LLVM's with loads where they
+/// are read.
 pub fn least_need(function: &Function, target: &Target) -> u32 {
     let flow = flow_of_machine(function);
     let liveness = Liveness::compute(function, &flow);

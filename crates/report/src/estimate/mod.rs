@@ -66,16 +66,17 @@ use crate::occupancy::LaunchBounds;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::FunctionFlags;
 
-/// What a function is compiled for, as far as registers depend on it.
+/// The compilation target of a function, as far as registers depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Compute capability times ten.
     pub sm: u32,
-    /// The most registers that a thread may have, by `.maxnreg`, `-maxrregcount` or launch bounds.
+    /// The register limit of a thread, from `.maxnreg`, `-maxrregcount` or launch bounds.
     pub register_limit: u32,
-    /// The same if the bounds [allot](LaunchBounds::allotted_registers) them; zero otherwise.
+    /// The same limit if the bounds [allot](LaunchBounds::allotted_registers) these registers; zero
+    /// otherwise.
     pub allotted_registers: u32,
-    /// Threads of a block, where launch bounds say so; zero otherwise.
+    /// Threads of a block according to launch bounds; zero without.
     pub threads: u32,
     /// True if the PTX tells ptxas to compile for a debugger, which makes it keep every value.
     pub is_debug: bool,
@@ -96,7 +97,7 @@ impl Target {
     }
 }
 
-/// How many registers ptxas is going to use.
+/// The prediction of how many registers ptxas will use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterEstimate {
     /// The estimate.
@@ -109,10 +110,10 @@ pub struct RegisterEstimate {
     pub limit: u32,
     /// The probability, in percent, that ptxas must spill to stay within the limit.
     pub spill_risk_percent: u32,
-    /// What raises it most, in descending order.
+    /// The causes that raise it most, in descending order.
     pub reasons: Reasons,
-    /// The feature that makes the function unlike all that was measured, if there is one: then the
-    /// registers are not known.
+    /// The feature that makes the function unlike all measured kernels, if there is one: the
+    /// estimate is then a guess.
     pub unlike: Option<&'static str>,
 }
 

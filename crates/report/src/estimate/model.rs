@@ -66,14 +66,14 @@ pub struct Model<'m> {
     errors: Errors<'m>,
     /// Errors of estimates by the rule for debuggers.
     debug_errors: Errors<'m>,
-    /// Which counts ptxas gives rather than others.
+    /// How often ptxas gives each count.
     usual: UsualCounts<'m>,
     /// From inputs to the logarithm of the registers.
     registers: Forest<'m>,
     /// From inputs to the logarithm of the spread of errors.
     spread: Forest<'m>,
-    /// Counts up to which ptxas likes to fill registers, ascending, each with trees from inputs to the
-    /// logarithm of the odds that a kernel has at most so many.
+    /// The steps: counts up to which ptxas often fills registers, ascending, each with trees from
+    /// inputs to the logarithm of the odds that a kernel has at most that many.
     steps: &'m [(u32, Forest<'m>)],
 }
 
@@ -217,9 +217,9 @@ impl Model<'_> {
 /// The uniform registers of a warp.
 const UNIFORM_REGISTERS: f32 = 63.0;
 
-/// True if nearly all of many values are the same for all lanes, and uniform registers are too few for
-/// them. ptxas uses the registers of lanes then. Of the measured kernels with so many uniform cells, none has less
-/// than 14% of its pressure in other cells, so the peak of LLVM's registers is the better guess.
+/// True if there are more uniform values than uniform registers, and hardly any other values. ptxas then keeps
+/// uniform values in ordinary registers. No measured kernel with so many uniform cells has less than 14% of its
+/// pressure in other cells, so the peak of LLVM's registers is the better guess.
 fn has_hardly_cells(features: &Features) -> bool {
     features.uniform_peak > UNIFORM_REGISTERS && features.source_peak < 0.1 * features.pressure
 }

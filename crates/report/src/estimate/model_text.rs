@@ -2,7 +2,7 @@
 //!
 //! It has one line for each of these, in this order:
 //!
-//! | line | what it has |
+//! | line | content |
 //! |---|---|
 //! | `inputs` | names of the features that are inputs |
 //! | `shares` | names of the features whose shares of the schedule's registers are inputs too |

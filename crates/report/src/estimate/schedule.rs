@@ -71,12 +71,12 @@ pub struct Cost {
     pub everything: u32,
     /// The most results of loads live at once.
     pub loaded: u32,
-    /// Registers that ptxas allocates if it has enough: live ones, those that memory still reads,
-    /// and gaps.
+    /// Registers that ptxas allocates if it has enough: live ones, those that memory instructions
+    /// still read, and gaps.
     pub spaced: u32,
     /// Registers without those whose values are cheap to compute again.
     pub kept: u32,
-    /// The most registers of both kinds live over an exchange between lanes.
+    /// The most registers of both kinds live across an exchange between lanes.
     pub over_exchanges: u32,
 }
 

@@ -193,7 +193,7 @@ fn addresses_of_shared_memory_take_one_register() {
         ))
     };
     let (shared, global) = (load_from("shared"), load_from("global"));
-    // Live behind the sum are the sum, the shifted value, and both halves of the address in global memory.
+    // Live after the sum are the sum, the shifted value, and both halves of the address in global memory.
     assert_eq!((shared.source_peak, global.source_peak), (4.0, 6.0));
 }
 

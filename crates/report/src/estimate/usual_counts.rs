@@ -12,40 +12,41 @@ use std::ops::Range;
 /// The first count that has a weight.
 const FIRST: usize = 4;
 
-/// Kernels that need fewer registers, or as many as this or more, get the nearest even count.
+/// Kernels that need fewer registers than the first count, or at least this many, get the nearest
+/// even count.
 const LEAST: f64 = 4.0;
 const MOST: f64 = 120.0;
 
-/// The counts that come into question: within this factor, and a few more.
+/// Candidates are the counts within this factor, and a few more.
 const WITHIN: f64 = 1.5;
 const MORE: f64 = 2.0;
 
-/// An estimate that is not close costs 1, and each unit that it is off costs this much more, up to so many
+/// An estimate that is not close costs 1, plus this much for each unit of its error, up to a number of
 /// units.
 const WEIGHT_OF_DISTANCE: f64 = 0.3;
 const MOST_DISTANCE: f64 = 8.0;
 
-/// An estimate with which other warps fit on a multiprocessor costs this much more.
+/// The additional cost of an estimate with which another number of warps fits on a multiprocessor.
 const WEIGHT_OF_WARPS: f64 = 0.4;
 
-/// The threads of a block, for the warps that fit.
+/// The threads of a block, for computing the warps that fit.
 const THREADS: u32 = 128;
 
-/// Added to both the share that trees give the counts between two steps and the one that these have, so that
-/// trees that are certain exclude nothing.
+/// Added both to the share that the trees give to the counts between two steps and to the share that these
+/// counts have already, so that trees that are certain do not exclude a count.
 const LEAST_SHARE: f64 = 0.001;
 
-/// The probability that a kernel has at most so many registers.
+/// The probability that a kernel has at most a given number of registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub count: u32,
     pub probability: f64,
 }
 
-/// A count that comes into question.
+/// A candidate.
 struct Candidate {
     count: f64,
-    /// How likely it is, compared with others.
+    /// Its likelihood relative to the other candidates.
     share: f64,
     /// The warps that fit with it.
     warps: u32,
@@ -59,9 +60,9 @@ pub(super) struct UsualCounts<'m> {
 }
 
 impl UsualCounts<'_> {
-    /// Returns the estimate for a kernel that needs `needed` registers, give or take `spread` of the
-    /// logarithm: the count for which the expected cost of being off is least. `steps` returns those
-    /// within a range of counts, ascending.
+    /// Returns the estimate for a kernel that needs `needed` registers, where the logarithm is
+    /// uncertain by `spread`: the count with the least expected cost of being wrong. `steps` returns
+    /// the steps within a range of counts, ascending.
     pub fn likely(
         &self,
         sm: u32,
@@ -117,7 +118,8 @@ impl UsualCounts<'_> {
     }
 }
 
-/// Gives the candidates between two steps together the share that follows from the steps' probabilities.
+/// Scales the candidates between two steps so that their total is the share given by the steps'
+/// probabilities.
 fn weigh_by_steps(candidates: &mut [Candidate], steps: &[Step]) {
     let sum = |candidates: &[Candidate]| candidates.iter().map(|it| it.share).sum::<f64>();
     let every = sum(candidates);
@@ -146,13 +148,13 @@ fn warps_that_fit(limits: &SmLimits, registers_per_thread: u32) -> u32 {
     limits.occupancy(usage).warps_per_sm
 }
 
-/// Returns how far off an estimate may be to count as close.
+/// Returns the largest error of an estimate that counts as close.
 fn unit(registers: f64) -> f64 {
     (0.1 * registers).max(2.0)
 }
 
-/// Returns the nearest even number. Four of five of ptxas' counts are even, so that an even estimate is near
-/// more of them than an odd one.
+/// Returns the nearest even number. Four of five of ptxas' counts are even, so an even estimate is more
+/// often close than an odd one.
 pub(super) fn even(registers: f64) -> f64 {
     2.0 * (registers / 2.0 + 0.5).floor()
 }

@@ -82,7 +82,7 @@ impl LaunchBounds {
     }
 
     /// The registers that the bounds allot to a thread, if they do: by `.maxnreg`, or by threads
-    /// together with a number of blocks that can be met. ptxas then takes up to so many to hide
+    /// together with a number of blocks that can be met. ptxas then uses up to that many to hide
     /// latency, where it would stop at a step of occupancy otherwise.
     pub fn allotted_registers(&self, sm: u32) -> Option<u32> {
         let is_met = |limits| self.register_limit(limits).is_some();

@@ -19,15 +19,15 @@ use oriel_engine::hash::NumberSet;
 use oriel_engine::snapshot::abi::BlockFlags;
 use oriel_ori::{Function, Instruction, Operand, OperandKind, Operation, Special};
 
-/// Loops with more rounds are not unrolled completely.
+/// Loops with more iterations are not unrolled completely.
 const MOST_ROUNDS: u64 = 1_024;
 
-/// Limits on a round and on all rounds together, in instructions: ptxas 13.0.88 unrolls 400 rounds of 9
-/// instructions completely, and 16 of 93, but not 16 of 190.
+/// Limits on one iteration and on all iterations together, in instructions: ptxas 13.0.88 completely
+/// unrolls 400 iterations of 9 instructions, and 16 of 93, but not 16 of 190.
 const MOST_OF_ROUND: usize = 128;
 const MOST_INSTRUCTIONS: usize = 4_000;
 
-/// Definitions that depend on each other are followed no deeper.
+/// The depth to which definitions that depend on each other are followed.
 const DEPTH: u32 = 24;
 
 /// A value that is known up to a base.
@@ -42,15 +42,16 @@ struct BasedOffset {
 pub struct Counter {
     /// The first value; none for an address.
     pub start: Option<i64>,
-    /// What each round adds.
+    /// The amount that each iteration adds.
     pub step: i64,
-    /// Rounds of the loop, or one less: the comparison may be before or after the sum.
+    /// Iterations of the loop, or one less: the comparison may be before or after the sum.
     pub rounds: u64,
     /// True if ptxas may unroll the loop.
     pub is_unrolled: bool,
 }
 
-/// Returns the counter that a register is; none if it is not one of a loop with constant rounds.
+/// Returns the counter in a register; none if it is not the counter of a loop with a constant trip
+/// count.
 pub fn counter(context: &WarningContext<'_, '_>, register: Register) -> Option<Counter> {
     let function = context.function;
     let loops = &context.flow.loops;
@@ -77,7 +78,7 @@ pub fn counter(context: &WarningContext<'_, '_>, register: Register) -> Option<C
     })
 }
 
-/// True if a register has a value that is known in each round once ptxas has unrolled the loops
+/// True if the value of a register is known in each iteration once ptxas has unrolled the loops
 /// around it.
 pub fn is_known_when_unrolled(context: &WarningContext<'_, '_>, register: Register) -> bool {
     let function = context.function;
@@ -119,8 +120,8 @@ pub fn is_known_when_unrolled(context: &WarningContext<'_, '_>, register: Regist
     true
 }
 
-/// Returns the rounds of a loop, and whether ptxas may unroll it. Inside a loop that stays, ptxas leaves
-/// the loops, too.
+/// Returns the trip count of a loop, and whether ptxas may unroll it. Inside a loop that ptxas does not
+/// unroll, it does not unroll the inner loops either.
 fn rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
     let (count, mut is_unrolled) = own_rounds(context, natural_loop)?;
     let mut around = context.flow.loops.parent(natural_loop);
@@ -131,7 +132,7 @@ fn rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u64, 
     Some((count, is_unrolled))
 }
 
-/// Returns the same, whatever is around the loop.
+/// Returns the same without regard to the loops around it.
 fn own_rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u64, bool)> {
     let (function, flow) = (context.function, context.flow);
     let blocks = flow.loops.nodes(natural_loop).iter();
@@ -159,8 +160,8 @@ fn own_rounds(context: &WarningContext<'_, '_>, natural_loop: Loop) -> Option<(u
     })
 }
 
-/// Returns the counter that a comparison is about, by its value in this round or the next, and whether
-/// the value is converted to another size before: ptxas 13.0.88 leaves such a loop.
+/// Returns the counter that a comparison tests, by its value in this iteration or the next, and
+/// whether the value is converted to another size first: ptxas 13.0.88 does not unroll such a loop.
 fn counted(function: &Function, mut register: Register) -> Option<(Register, bool)> {
     let mut is_converted = false;
     for _ in 0..DEPTH {

@@ -49,8 +49,8 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
     })
 }
 
-/// Finds a kernel for which ptxas uses the registers that its bounds allot, where half as many warps more would
-/// fit with what it uses otherwise. Kernels with calls are left out: what they use depends on the callees.
+/// Finds a kernel for which ptxas uses the registers that its bounds allot, if at least 1.5 times as many warps
+/// would fit without the bounds. Kernels with calls are left out, since their registers depend on the callees.
 pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
     let registers = context.known.registers?;
     let target = Target::of(context.snapshot);

@@ -41,14 +41,14 @@ struct Access {
     is_variable: bool,
 }
 
-/// The accesses of an array whose address goes nowhere else.
+/// The accesses of an array whose address is not used for anything else.
 #[derive(Default)]
 struct Accesses {
     /// The instructions that add an index.
     indexed: Vec<Instruction>,
     /// Loads and stores.
     accesses: Vec<Access>,
-    /// True if a loop that stays moves a pointer along the array.
+    /// True if a loop that is not unrolled moves a pointer along the array.
     has_moved_pointer: bool,
     /// True if the address is used for something else.
     escapes: bool,
@@ -109,8 +109,8 @@ fn element_bits(function: &Function, accesses: &[Access]) -> Option<u32> {
 /// True if ptxas replaces each access with a variable index by accesses of all elements, so that the
 /// elements are in registers.
 ///
-/// As ptxas 13.0.88 compiles arrays of 2 to 200 elements with up to 45 variable accesses: an access that
-/// is replaced costs 0.265 times the elements above 6, where each constant access that becomes a
+/// The rule follows ptxas 13.0.88 on arrays of 2 to 200 elements with up to 45 variable accesses: an
+/// access that is replaced costs 0.265 for each element above 6, and each constant access that becomes a
 /// register saves 1. In a loop, both count ten times. The index has to be added to the array's address;
 /// an array with a pointer that a loop moves stays in memory.
 fn becomes_selects(
@@ -143,7 +143,7 @@ fn is_scalar(function: &Function, access: Instruction) -> bool {
     }
 }
 
-/// True if an array contains only what is loaded from the kernel's parameters.
+/// True if an array contains only values that are loaded from the kernel's parameters.
 fn is_copy_of_parameters(function: &Function, accesses: &[Access]) -> bool {
     let is_parameter = |value: Operand| {
         let register = value.as_register();
@@ -197,7 +197,7 @@ fn kept_in_memory(
     }
 }
 
-/// Warns if the elements of arrays take all registers beside what is live anyway.
+/// Warns if the elements of arrays and the other live values do not fit into the registers.
 fn in_registers(context: &WarningContext<'_, '_>, arrays: &[(Instruction, u64)]) -> Option<Warning> {
     let limit = u64::from(Target::of(context.snapshot).register_limit);
     let live = u64::from(context.known.pressure);
@@ -220,8 +220,8 @@ fn in_registers(context: &WarningContext<'_, '_>, arrays: &[(Instruction, u64)])
     })
 }
 
-/// Follows the address of an object. `stays_variable` tells of an instruction that adds an index whether
-/// the index is not constant after ptxas has unrolled loops.
+/// Follows the address of an object. For an instruction that adds an index, `stays_variable` tells
+/// whether the index is still variable after ptxas has unrolled loops.
 fn follow(
     function: &Function,
     addresses: &[FrameAddress],

@@ -34,7 +34,7 @@ pub enum WarningKind {
     LaunchBoundsCliff,
     /// ptxas ignores `setmaxnreg`.
     SetmaxnregIgnored,
-    /// Bounds allot registers, which ptxas takes at the cost of warps.
+    /// Bounds allot registers, and ptxas uses them at the cost of warps.
     AllottedRegisters,
     /// Arithmetic of 64 bits on values of 32.
     WideIndex,
@@ -103,9 +103,9 @@ pub struct Warning {
     pub place: Option<Place>,
     /// What was found.
     pub problem: String,
-    /// What it costs.
+    /// The cost.
     pub cost: String,
-    /// The way out.
+    /// The remedy.
     pub remedy: String,
 }
 

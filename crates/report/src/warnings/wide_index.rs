@@ -18,10 +18,10 @@ use oriel_engine::entity::Register;
 use oriel_engine::hash::NumberSet;
 use oriel_ori::{Function, Instruction, Operation};
 
-/// Instructions of the machine that a warning must at least be about.
+/// The fewest machine instructions that a warning is worth.
 const LEAST_COST: u32 = 6;
 
-/// Rounds that a loop is taken to make.
+/// The assumed number of iterations of a loop.
 const ROUNDS: u32 = 8;
 
 /// Finds all such arithmetic of a function, as one warning.
@@ -125,8 +125,8 @@ fn needless_instructions(function: &Function, instruction: Instruction) -> u32 {
     }
 }
 
-/// True if a sum goes nowhere but to itself in the next round, comparisons and conversions to 32
-/// bits.
+/// True if a sum is used only by itself in the next iteration, by comparisons and by conversions to
+/// 32 bits.
 fn only_counts(function: &Function, sum: Instruction) -> bool {
     let mut seen: NumberSet<Register> = NumberSet::default();
     let mut pending: Vec<Register> = function.result(sum, 0).as_register().into_iter().collect();

@@ -1,4 +1,4 @@
-//! The modules that `oriel differential` checks: files, or what the generator writes.
+//! The modules that `oriel differential` checks: files, or generated modules.
 
 use super::DifferentialArguments;
 use crate::input::{CodeGeneration, Input};

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `setting.rs` | the search space: phases, orders, budgets, knobs |
 //! | `search.rs` | the search |
-//! | `figures.rs`, `goal.rs` | what is measured of a function, and which variant is better |
+//! | `figures.rs`, `goal.rs` | the figures of a function; which variant is better |
 //! | `judge.rs`, `cache.rs` | ptxas or the estimate as judge; cached results of ptxas |
 //! | `timer.rs` | times on a GPU |
 //! | `workshop.rs` | compiles and judges variants on several threads |

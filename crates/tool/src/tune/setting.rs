@@ -324,7 +324,7 @@ pub struct Flags {
     /// For Oriel, after the given options; empty for these alone.
     #[serde(rename = "flags")]
     pub oriel: String,
-    /// For LLVM: on llc's command line, or behind clang's `-mllvm`.
+    /// For LLVM: on llc's command line, or after clang's `-mllvm`.
     #[serde(rename = "llvm_flags", skip_serializing_if = "String::is_empty")]
     pub llvm: String,
 }

@@ -207,7 +207,7 @@ impl Workshop {
         setting::limits(figures.registers).filter(may_help).collect()
     }
 
-    /// Returns what is to be compiled.
+    /// Returns the source to compile.
     fn source(&self) -> &Source {
         self.narrowed.as_ref().unwrap_or(&self.file)
     }

@@ -10,12 +10,12 @@ const DEEPEST: u32 = 64;
 pub(super) enum Reading {
     /// By a store, another effect or a branch, as it is. Each of them may read an undefined value as another one.
     Direct,
-    /// To compute a result. That is one value for all that read it, whatever its operand is read as: so an
+    /// To compute a result, which is one value for all its readers, whatever its operand is read as. So an
     /// undefined operand must stay.
     Computing,
 }
 
-/// What is known of whether one value may become another one.
+/// The knowledge of whether one value may become another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Compared {
     /// It may.
@@ -252,7 +252,7 @@ impl NumberingPass<'_, '_> {
             .all(|[one, other]| self.compare(reading, one, other, depth))
     }
 
-    /// Returns the value on which a branch decides, with what is known at its place.
+    /// Returns the value on which a branch decides, simplified by the facts known there.
     pub(super) fn condition(&mut self, side: usize, branch: Instruction) -> Value {
         let condition = self.source(side, branch, 0);
         self.path_conditions.apply(self.values, condition)

@@ -222,7 +222,7 @@ bix2:
     assert!(compare(&code(&one, &longer), &merged(&one)).is_err());
 }
 
-/// The function selects by a second comparison behind the edge on which a first one holds, or does not.
+/// The function selects by a second comparison after the edge on which a first one holds, or does not.
 fn selection_behind(first: &str, side: u32, second: &str, selection: &str) -> Function {
     let selected = format!("%6:P = FSETP.{second} %1, %2\n    %7:R32 = {selection}");
     parse(

@@ -9,7 +9,7 @@ use super::super::webs::WebDefinition;
 use crate::entity::{Block, EntityRef};
 use crate::snapshot::abi::{Access, RegisterOperandRecord};
 
-/// The web at hand.
+/// The current web.
 pub(super) struct Web<'a> {
     pub id: WebId,
     pub set: WebSet,

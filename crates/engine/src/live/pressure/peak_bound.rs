@@ -33,7 +33,7 @@ struct Walk<'a> {
     /// Units of the others that are live at this point of the block. Those of a register that turned out to be
     /// live across a boundary may still be among them.
     within: u32,
-    /// Units of the others that an instruction reads, or defines, or that are live behind it.
+    /// Units of the others that an instruction reads, or defines, or that are live after it.
     at_instruction: u32,
     /// The registers met as [`Met::Live`] in this block.
     read_in_block: SmallVec<[Register; 64]>,

@@ -69,7 +69,7 @@ impl Resolver {
         }
         while self.dirty.iter().any(|&word| word != 0) {
             for word in 0..self.dirty.len() {
-                // A visit may mark blocks before and behind it; those behind it belong to this
+                // A visit may mark blocks before and after it; those after it belong to this
                 // pass.
                 let mut ahead = u64::MAX;
                 loop {

@@ -3,8 +3,7 @@
 use super::random::{moved, shuffled};
 use super::{PLAIN, Random, TestFunction, def, read};
 
-/// From so many definitions of all registers on there are no more: webs with more than 64 are left to the
-/// resolver.
+/// The limit on the definitions of all registers: webs with more than 64 are left to the resolver.
 const MOST_DEFINITIONS: u32 = 40;
 
 /// A control-flow graph while it is made.
@@ -29,7 +28,7 @@ impl Shape<'_> {
         self.successors[from as usize].push(to);
     }
 
-    /// Adds random regions behind `head`, and returns the block in which they end.
+    /// Adds random regions after `head`, and returns the block in which they end.
     fn region(&mut self, head: u32, depth: u32) -> u32 {
         if depth == 0 || self.regions_left == 0 {
             return head;

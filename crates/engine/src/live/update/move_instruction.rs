@@ -1,8 +1,8 @@
 //! Moves of instructions within their block.
 //!
-//! Where LLVM edits segment by segment, this derives the block's part of each range anew: the
-//! values that enter and leave the block stay the same, and a pass over the block's operands is
-//! simpler than the cases that it replaces.
+//! LLVM edits segment by segment. This file recomputes the block's part of each range: the values
+//! that enter and leave the block stay the same, and a pass over the block's operands is simpler
+//! than LLVM's many cases.
 
 use crate::entity::{Block, EntityRef, Instruction, Register};
 use crate::live::entry_map::InsertionPoint;

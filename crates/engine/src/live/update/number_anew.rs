@@ -6,10 +6,10 @@ use crate::live::slot_index::{INSTRUCTION_DISTANCE, SLOT_COUNT, SlotIndex};
 use crate::live::slot_indexes::SlotIndexes;
 
 impl LiveIntervals {
-    /// Numbers the function anew, after instructions were placed, moved or removed in its blocks,
-    /// which stay. `lengths` are the numbers of instructions that the blocks now have. Instructions
-    /// are named by their positions in the layout from now on; `old_names` has the old name of each,
-    /// if the old numbering knows it. `merged` has the old and the new name of further ones that are
+    /// Renumbers the function after instructions were placed, moved or removed in its blocks, which
+    /// stay. `lengths` are the numbers of instructions that the blocks now have. Instructions are
+    /// named by their positions in the layout from now on; `old_names` has the old name of each, if
+    /// the old numbering knows it. `merged` has the old and the new name of further ones that are
     /// part of another now.
     ///
     /// Ranges follow their instructions. Those of registers that a moved or removed instruction

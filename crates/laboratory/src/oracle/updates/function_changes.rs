@@ -288,7 +288,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Prunes a value at its definition or behind it, and extends it to its former ends.
+    /// Prunes a value at its definition or after it, and extends it to its former ends.
     fn prune(&mut self) -> Result<(), String> {
         let Some(register) = self.pick_register() else {
             return Ok(());

@@ -58,7 +58,7 @@ impl BlockGraph {
         order
     }
 
-    /// Returns how many more values are live before a node than behind it.
+    /// Returns how many more values are live before a node than after it.
     fn growth_before(&self, node: u32, is_live: &[bool]) -> i32 {
         let node = &self.nodes[node as usize];
         let counts = |value: usize| self.values[value].counts.registers();

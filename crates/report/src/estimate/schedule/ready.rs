@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 /// Nodes that are ready, the highest first and among equals the first in LLVM's order. An entry is the
-/// height with the complement of the number behind it.
+/// height with the complement of the number after it.
 #[derive(Default)]
 pub(super) struct Ready(BinaryHeap<u64>);
 
