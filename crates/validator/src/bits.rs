@@ -139,8 +139,8 @@ impl Values {
                     let factor = 1 << part.position;
                     // The top part may be too wide: the excess bits are dropped.
                     let is_top = part.position + part.width == width;
-                    let most = match is_top && low == 0 {
-                        true => self.width(value).min(width),
+                    let most = match is_top {
+                        true => (self.width(value) - low).min(width),
                         false => part.width,
                     };
                     let piece = self.extract(value, low, most);

@@ -294,3 +294,19 @@ fn what_has_no_bits_in_common_may_be_added() {
         assert!(compare(&before, &of(wrong)).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn bits_that_are_shifted_out_do_not_count() {
+    let of = |lines: &str| {
+        computing(&format!(
+            "    %3:R32 = SHR.u32 %1, 1\n    %4:R32 = IADD.b32 %3, 1\n    %5:R32 = SHR.u32 %4, 3\n\
+             \x20   %6:R32 = AND.b32 %4, 7\n{lines}"
+        ))
+    };
+    let before = of("    %7:R32 = SHL.b32 %5, 4\n    %9:R32 = OR.b32 %7, %6\n");
+    assert_eq!(
+        compare(&before, &of("    %9:R32 = IMAD.b32 %5, 16, %6\n")),
+        Ok(())
+    );
+    assert!(compare(&before, &of("    %9:R32 = IMAD.b32 %5, 8, %6\n")).is_err());
+}
