@@ -391,9 +391,10 @@ impl NumberingPass<'_, '_> {
             let count = self.related.graph.predecessors(member.node).len();
             let brought: SmallVec<[Value; 4]> =
                 (0..count).map(|number| self.brought(member, number)).collect();
+            // The loop brings back the variable itself, or what it begins with.
             let mut others = brought.iter().filter(|&&value| value != own);
             let Some(first) = others.next() else { continue };
-            if brought.contains(&own) && others.all(|value| value == first) {
+            if others.all(|value| value == first) {
                 self.members[index].is_constant = true;
                 is_found = true;
             }

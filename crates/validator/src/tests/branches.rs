@@ -35,6 +35,35 @@ fn variables_that_loops_keep_alike_are_found_and_others_told_apart() {
     assert!(compare(&parse("ssa", &other), &parse("ssa", &wrong)).is_err());
 }
 
+/// The back edge brings what the loop begins with, a constant or a value from before the loop; beside it is a counter that
+/// begins with the same.
+#[test]
+fn a_variable_that_a_loop_sets_to_its_first_value_is_that_value() {
+    for (first, other) in [("0", "1"), ("%20", "0")] {
+        let before = LOOP.replace("0, bix0, %4, bix1", &format!("{first}, bix0, {first}, bix1"));
+        let after = |value: &str| {
+            let lines = before.lines().filter(|line| !line.contains("%2:R32"));
+            let text: String = lines.map(|line| format!("{line}\n")).collect();
+            text.replace("%2,", &format!("{value},"))
+        };
+        let parsed = |text: &str| parse("ssa", &text.replace("STEP", "1"));
+        assert_eq!(
+            compare(&parsed(&before), &parsed(&after(first))),
+            Ok(()),
+            "{first}"
+        );
+        assert!(
+            compare(&parsed(&before), &parsed(&after(other))).is_err(),
+            "{first}"
+        );
+        let changed = before.replace(&format!("{first}, bix1"), &format!("{other}, bix1"));
+        assert!(
+            compare(&parsed(&changed), &parsed(&after(first))).is_err(),
+            "{first}"
+        );
+    }
+}
+
 #[test]
 fn blocks_may_be_merged_and_branches_turned_round() {
     let before = parse(
