@@ -73,6 +73,21 @@ fn what_is_written_in_another_way_is_the_same() {
             "    %4:R32 = AND.b32 %1, -32\n    %9:R32 = ISUB.b32 %2, %4\n",
         ),
         (
+            // Offsets of lanes, as Triton swizzles them: bits 4 and 5 are an exclusive or, the others lie beside them.
+            "    %3:R32 = AND.b32 %1, 48\n    %4:R32 = AND.b32 %2, 48\n    %5:R32 = XOR.b32 %3, %4\n    \
+             %6:R32 = AND.b32 %1, 12\n    %7:R32 = IADD.b32 %5, 64\n    %9:R32 = OR.b32 %6, %7\n",
+            "    %3:R32 = AND.b32 %1, 48\n    %4:R32 = AND.b32 %2, 48\n    %5:R32 = XOR.b32 %3, %4\n    \
+             %6:R32 = AND.b32 %1, 12\n    %7:R32 = IADD.b32 %5, %6\n    %9:R32 = IADD.b32 %7, 64\n",
+        ),
+        (
+            // The terms at bits 17 and 19 carry into each other, but not into the bits below.
+            "    %3:R32 = SHL.b32 %1, 17\n    %4:R32 = SHL.b32 %2, 19\n    %5:R32 = IADD.b32 %3, %4\n    \
+             %6:R32 = AND.b32 %1, 120\n    %7:R32 = IADD.b32 %5, %6\n    %8:R32 = AND.b32 %1, 896\n    \
+             %9:R32 = OR.b32 %7, %8\n",
+            "    %3:R32 = SHL.b32 %1, 17\n    %4:R32 = SHL.b32 %2, 19\n    %5:R32 = IADD.b32 %3, %4\n    \
+             %6:R32 = AND.b32 %1, 1016\n    %9:R32 = IADD.b32 %5, %6\n",
+        ),
+        (
             "    %3:R32 = FNEG.f32 %1\n    %9:R32 = FADD.f32 %3, %2\n",
             "    %9:R32 = FSUB.f32 %2, %1\n",
         ),
@@ -99,6 +114,12 @@ fn what_is_written_in_another_way_is_the_same() {
 fn what_differs_is_seen() {
     for (before, after) in [
         ("    %9:R32 = ISUB.b32 %1, %2\n", "    %9:R32 = ISUB.b32 %2, %1\n"),
+        (
+            // The sum has carries from bit 4 on.
+            "    %3:R32 = AND.b32 %1, 31\n    %4:R32 = AND.b32 %2, 16\n    %5:R32 = IADD.b32 %3, %4\n    \
+             %6:R32 = AND.b32 %1, 32\n    %9:R32 = OR.b32 %5, %6\n",
+            "    %3:R32 = AND.b32 %1, 63\n    %4:R32 = AND.b32 %2, 16\n    %9:R32 = IADD.b32 %3, %4\n",
+        ),
         ("    %9:R32 = SHR.u32 %1, 1\n", "    %9:R32 = SHR.s32 %1, 1\n"),
         ("    %9:R32 = IADD.b32 %1, 1\n", "    %9:R32 = IADD.b32 %1, 2\n"),
         (

@@ -100,59 +100,31 @@ impl Values {
     }
 
     fn possible_bits_of_sum(&self, value: Value, depth: u32) -> u64 {
-        let width = self.width(value);
+        let all = low_bits(self.width(value));
         let sum = self.as_sum(value);
-        // Terms without carries, within a factor or between terms, can set exactly the bits that
-        // each can set.
-        let mut taken = Some(sum.constant);
+        let (mut taken, mut met) = (sum.constant, 0);
+        let mut greatest = u128::from(sum.constant);
         for &(term, factor) in &sum.terms {
-            let places = self.places_of_term(width, term, factor, depth);
-            taken = taken
-                .zip(places)
-                .and_then(|(taken, places)| (taken & places == 0).then_some(taken | places));
+            let bits = self.possible_bits_of_term(term, depth);
+            let (places, twice) = copies(bits, factor);
+            met |= twice | taken & places;
+            taken |= places;
+            greatest = greatest.saturating_add(u128::from(factor) * u128::from(bits));
         }
-        if let Some(taken) = taken {
-            return taken;
-        }
-        // Otherwise the smallest power of two that divides all terms divides the sum, and no bit is
-        // above the greatest possible value.
-        let factors = sum.terms.iter().map(|&(_, factor)| factor);
-        let zeros = factors
-            .chain([sum.constant])
-            .map(u64::trailing_zeros)
-            .min()
-            .unwrap_or(0);
-        let greatest = sum
-            .terms
-            .iter()
-            .fold(u128::from(sum.constant), |most, &(term, factor)| {
-                most.saturating_add(u128::from(factor) * u128::from(low_bits(self.width(term))))
-            });
-        let top = 128 - greatest.leading_zeros();
-        if zeros >= 64 {
-            0
-        } else {
-            low_bits(width) & u64::MAX << zeros & low_bits(top.min(64))
-        }
+        // Below the lowest bit that two copies may have there is no carry; and no bit is above the greatest possible value.
+        let has_no_carry = match met & all {
+            0 => all,
+            met => low_bits(met.trailing_zeros()),
+        };
+        let top = (128 - greatest.leading_zeros()).min(64);
+        all & low_bits(top) & (taken | !has_no_carry)
     }
 
-    /// Returns the bits that a term of a sum of this width may set; none if its multiples overlap, so that
-    /// there may be carries.
-    fn places_of_term(&self, width: u32, term: Value, factor: u64, depth: u32) -> Option<u64> {
-        let bits = match depth {
+    fn possible_bits_of_term(&self, term: Value, depth: u32) -> u64 {
+        match depth {
             0 => low_bits(self.width(term)),
             _ => self.possible_bits(term, depth - 1),
-        };
-        let (mut places, mut rest) = (0, factor);
-        while rest != 0 {
-            let copy = bits << rest.trailing_zeros() & low_bits(width);
-            if places & copy != 0 {
-                return None;
-            }
-            places |= copy;
-            rest &= rest - 1;
         }
-        Some(places)
     }
 
     /// Adds values whose sum is `value`, no two of which have a bit in common, each with the bits that it
@@ -166,16 +138,13 @@ impl Values {
         let first = terms.len();
         let mut taken = sum.constant;
         for &(term, factor) in &sum.terms {
-            match self.places_of_term(width, term, factor, SHALLOW) {
-                Some(places) if taken & places == 0 => {
-                    taken |= places;
-                    terms.push((self.scale(width, term, factor), places));
-                }
-                _ => {
-                    terms.truncate(first);
-                    break;
-                }
+            let (places, twice) = copies(self.possible_bits_of_term(term, SHALLOW), factor);
+            if (twice | taken & places) & low_bits(width) != 0 {
+                terms.truncate(first);
+                break;
             }
+            taken |= places;
+            terms.push((self.scale(width, term, factor), places & low_bits(width)));
         }
         if terms.len() == first {
             terms.push((value, self.possible_bits(value, SHALLOW)));
@@ -311,6 +280,19 @@ impl Values {
             _ => self.intern(Operator::Bitwise(kind), width, &operands),
         }
     }
+}
+
+/// Returns the bits that a multiple of a value with these bits may have, and those of them that two of the added
+/// powers of two may have.
+fn copies(bits: u64, factor: u64) -> (u64, u64) {
+    let (mut places, mut twice, mut rest) = (0, 0, factor);
+    while rest != 0 {
+        let copy = bits << rest.trailing_zeros();
+        twice |= places & copy;
+        places |= copy;
+        rest &= rest - 1;
+    }
+    (places, twice)
 }
 
 /// Returns the parts with constants split into runs of equal bits; none if there are too many.
