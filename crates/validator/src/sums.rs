@@ -181,7 +181,8 @@ impl Values {
                     && bits < 64
                     && low_factor << bits & low_bits(width) == high_factor;
                 if meet {
-                    let joined = self.extract(whole, other_bit, bits + self.width(high_value));
+                    let all_bits = (bits + self.width(high_value)).min(width);
+                    let joined = self.extract(whole, other_bit, all_bits);
                     terms[lower].0 = self.widest_piece(joined, low_factor, width);
                     terms.remove(upper);
                     return true;

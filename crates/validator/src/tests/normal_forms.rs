@@ -22,7 +22,7 @@ fn expressions() -> impl Strategy<Value = Expression> {
         any::<u64>(),
     );
     (
-        prop::sample::select(vec![8u32, 16, 32, 64]),
+        prop::sample::select(vec![7u32, 8, 16, 32, 33, 63, 64]),
         prop::collection::vec(step, 1..14),
     )
         .prop_map(|(width, steps)| {
@@ -309,4 +309,22 @@ fn bits_that_are_shifted_out_do_not_count() {
         Ok(())
     );
     assert!(compare(&before, &of("    %9:R32 = IMAD.b32 %5, 8, %6\n")).is_err());
+}
+
+/// Two adjacent words of a value of 128 bits are a piece of it that is as wide as they are, not as wide as the rest of it.
+#[test]
+fn words_of_a_wider_value_are_put_together_in_their_own_width() {
+    let of = |lines: &str| {
+        let body = format!(
+            "bix0:\n    %10:R64 = LD.param::entry.b64 [0]\n    %1:R128 = LD.global.b128 [%10]\n    %2:R64 = LD.global.b64 [%10+16]\n\
+             {lines}    %9:R64 = OR.b64 %8, %2\n    ST.global.b64 %9, [%10+24]\n    RET\n"
+        );
+        super::parse("ssa", &body)
+    };
+    let words = "    %3:R32, %4:R32, %5:R32, %6:R32 = UNPACK.b32.b128 %1\n";
+    let halves = "    %3:R64, %4:R64 = UNPACK.b64.b128 %1\n";
+    let before = of(&format!("{words}    %8:R64 = PACK.b64.b32 %3, %4\n"));
+    let after = |half: &str| of(&format!("{halves}    %8:R64 = MOV.b64 {half}\n"));
+    assert_eq!(compare(&before, &after("%3")), Ok(()));
+    assert!(compare(&before, &after("%4")).is_err());
 }
