@@ -13,7 +13,6 @@
 #include "FunctionDriver.h"
 #include "Directives.h"
 #include "FunctionBackup.h"
-#include "PhaseHost.h"
 #include "PlanApplier.h"
 #include "SharedSpills.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -38,13 +37,19 @@ bool oriel::isCandidate(const MachineFunction &MF) {
          !MF.getFunction().hasOptNone();
 }
 
+/// Reports \p Text as Oriel's.
+static void diagnose(LLVMContext &Context, const Twine &Text,
+                     DiagnosticSeverity Severity) {
+  Context.diagnose(DiagnosticInfoGeneric("oriel: " + Text, Severity));
+}
+
 std::optional<OrielSettings> FunctionDriver::settings(LLVMContext &Context) {
   OrielSettings Settings;
   std::string Problem;
   if (oriel_settings(&Settings, sinkInto(Problem)))
     return Settings;
   if (!ReportedOptions)
-    Context.diagnose(DiagnosticInfoGeneric("oriel: " + Problem, DS_Error));
+    diagnose(Context, Problem, DS_Error);
   ReportedOptions = true;
   return std::nullopt;
 }
@@ -52,23 +57,27 @@ std::optional<OrielSettings> FunctionDriver::settings(LLVMContext &Context) {
 /// Reports that \p MF keeps LLVM's original code.
 static void diagnoseFailure(const MachineFunction &MF, OrielStage Stage,
                             StringRef Problem) {
-  MF.getFunction().getContext().diagnose(DiagnosticInfoGeneric(
-      "oriel: function '" + MF.getName() + "' at stage " + stageName(Stage) +
-          " is left as LLVM made it: " + Problem,
-      DS_Warning));
+  diagnose(MF.getFunction().getContext(),
+           "function '" + MF.getName() + "' at stage " + stageName(Stage) +
+               " is left as LLVM made it: " + Problem,
+           DS_Warning);
 }
 
-/// Emits a warning about the original \p MF.
-static void diagnoseWarning(const MachineFunction &MF, StringRef Text) {
-  MF.getFunction().getContext().diagnose(
-      DiagnosticInfoGeneric("oriel: " + Text, DS_Warning));
+/// Reports \p Problem, if there is one, with the analysis of \p Function. Only
+/// the report depends on it.
+static void diagnoseNoReport(LLVMContext &Context, StringRef Function,
+                             StringRef Problem) {
+  if (!Problem.empty())
+    diagnose(Context,
+             "no report on function '" + Function + "': " + Problem,
+             DS_Warning);
 }
 
-/// Returns a sink for warnings about \p MF.
-static OrielSink warningsOf(MachineFunction &MF) {
-  return {&MF, [](void *Context, OrielText Text) {
-            diagnoseWarning(*static_cast<MachineFunction *>(Context),
-                            toStringRef(Text));
+/// Returns a sink for warnings about code of \p Context.
+static OrielSink warningsIn(LLVMContext &Context) {
+  return {&Context, [](void *Context, OrielText Text) {
+            diagnose(*static_cast<LLVMContext *>(Context), toStringRef(Text),
+                     DS_Warning);
           }};
 }
 
@@ -100,7 +109,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
       ResultExporter.releaseLarge();
     }
   });
-  PhaseHost Host(MF, *Stages);
+  PhaseHost Host(MF, *Stages, KnowsModule);
   OrielScope Scope =
       oriel_scope(Stage, MF.getRegInfo().getNumVirtRegs(),
                   MF.getFrameInfo().hasStackObjects(), &Host.callbacks());
@@ -123,7 +132,7 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.export_ns = ExportTime.nanoseconds();
 
   std::string Problem, Unsupported;
-  OrielSink Warnings = warningsOf(MF);
+  OrielSink Warnings = warningsIn(MF.getFunction().getContext());
   OrielRun *Run = oriel_run_begin(&Exporter.snapshot(), HasPressure,
                                   &Host.callbacks(), sinkInto(Problem),
                                   sinkInto(Unsupported), Warnings);
@@ -152,22 +161,24 @@ bool FunctionDriver::run(MachineFunction &MF, OrielStage Stage,
   Outcome.problem = toText(Problem);
   std::string ReportProblem;
   if (oriel_run_wants_analysis(Run))
-    analyze(MF, Stage, Frequencies, HasNewBounds, Run, Outcome);
-  oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
-                sinkInto(ReportProblem));
+    analyze(MF, Stage, Frequencies, HasNewBounds, Host, Run, Outcome);
+  if (oriel_run_waits(Run))
+    oriel_run_hold(Run, &Exporter.snapshot(), &Outcome);
+  else
+    oriel_run_end(Run, &Exporter.snapshot(), &Outcome, &Host.callbacks(),
+                  sinkInto(ReportProblem));
   if (!Problem.empty())
     diagnoseFailure(MF, Stage, Problem);
   if (!ReportProblem.empty())
-    MF.getFunction().getContext().diagnose(
-        DiagnosticInfoGeneric("oriel: " + ReportProblem, DS_Error));
+    diagnose(MF.getFunction().getContext(), ReportProblem, DS_Error);
   bool HasPragma = SpillsToShared && spillToShared(MF);
   return Outcome.result == ORIEL_RESULT_CHANGED || HasPragma;
 }
 
 void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
                              const MachineBlockFrequencyInfo *Frequencies,
-                             bool HasNewBounds, OrielRun *Run,
-                             OrielOutcome &Outcome) {
+                             bool HasNewBounds, const PhaseHost &Host,
+                             OrielRun *Run, OrielOutcome &Outcome) {
   Stopwatch Time;
   // A failed plan may have left other instructions in their place. The snapshot
   // has the launch bounds, too.
@@ -178,14 +189,43 @@ void FunctionDriver::analyze(MachineFunction &MF, OrielStage Stage,
   if (!IsInput && !Result.run(MF, Stage, ExportScope::Whole, Frequencies))
     return;
   std::string Problem;
-  oriel_run_analyze(Run, &Result.snapshot(), sinkInto(Problem),
-                    warningsOf(MF));
+  oriel_run_analyze(Run, &Result.snapshot(), &Host.callbacks(),
+                    sinkInto(Problem), warningsIn(MF.getFunction().getContext()));
   Outcome.analysis_ns = Time.nanoseconds();
-  // Only the report depends on the analysis.
-  if (!Problem.empty())
-    diagnoseWarning(MF, "no report on function '" + MF.getName().str() +
-                            "': " + Problem);
-  emitCodeRemarks(MF, Result, Run);
+  CodePlaces Places(MF, Result);
+  if (oriel_run_waits(Run)) {
+    Held.push_back({Run, MF.getName().str(), std::move(Places)});
+    return;
+  }
+  diagnoseNoReport(Places.context(), MF.getName(), Problem);
+  Places.emitRemarks(Run);
+}
+
+void FunctionDriver::endModule() {
+  for (const HeldRun &Waited : Held) {
+    LLVMContext &Context = Waited.Places.context();
+    std::string Problem, ReportProblem;
+    oriel_run_resume(Waited.Run, Stages.get(), sinkInto(Problem),
+                     warningsIn(Context));
+    diagnoseNoReport(Context, Waited.Function, Problem);
+    Waited.Places.emitRemarks(Waited.Run);
+    oriel_run_end_held(Waited.Run, Stages.get(), sinkInto(ReportProblem));
+    if (!ReportProblem.empty())
+      diagnose(Context, ReportProblem, DS_Error);
+  }
+  Held.clear();
+  oriel_stages_end_module(Stages.get());
+}
+
+FunctionDriver::~FunctionDriver() {
+  // The module and its context may be gone.
+  for (const HeldRun &Waited : Held) {
+    std::string Text;
+    oriel_run_resume(Waited.Run, Stages.get(), sinkInto(Text), sinkInto(Text));
+    oriel_run_end_held(Waited.Run, Stages.get(), sinkInto(Text));
+    if (!Text.empty())
+      errs() << "oriel: " << Text << "\n";
+  }
 }
 
 /// Counts each of the findings of LLVM's verifier in \p MF. Leaves out those
@@ -258,7 +298,7 @@ FunctionDriver::writeBack(MachineFunction &MF, OrielStage Stage,
     std::string Doubt;
     if (ResultExporter.run(MF, Stage, ExportScope::Whole, Frequencies))
       oriel_run_validate(&Run, &Exporter.snapshot(), &ResultExporter.snapshot(),
-                         sinkInto(Doubt), warningsOf(MF));
+                         sinkInto(Doubt), warningsIn(MF.getFunction().getContext()));
     if (!Doubt.empty()) {
       Backup->restore();
       return {ORIEL_RESULT_FAILED,

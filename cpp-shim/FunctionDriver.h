@@ -9,6 +9,7 @@
 #define ORIEL_FUNCTIONDRIVER_H
 
 #include "Export.h"
+#include "PhaseHost.h"
 #include "PlanChecker.h"
 #include "Support.h"
 #include <memory>
@@ -19,9 +20,14 @@ namespace oriel {
 /// both pass managers.
 class FunctionDriver {
 public:
-  /// Drivers with the same \p Stages work for one pipeline.
-  explicit FunctionDriver(std::shared_ptr<OrielStages> Stages = createStages())
-      : Stages(std::move(Stages)) {}
+  /// A driver that is told when a module ends.
+  FunctionDriver() : Stages(createStages()), KnowsModule(true) {}
+  /// One that is not. Drivers with the same \p Stages work for one pipeline.
+  explicit FunctionDriver(std::shared_ptr<OrielStages> Stages)
+      : Stages(std::move(Stages)), KnowsModule(false) {}
+  FunctionDriver(const FunctionDriver &) = delete;
+  /// Ends what still waits for the end of its module.
+  ~FunctionDriver();
 
   static std::shared_ptr<OrielStages> createStages() {
     return {oriel_stages_create(), oriel_stages_dispose};
@@ -30,6 +36,9 @@ public:
   /// Runs Oriel on \p MF. Returns true if the function changed.
   bool run(llvm::MachineFunction &MF, OrielStage Stage,
            const llvm::MachineBlockFrequencyInfo *Frequencies);
+
+  /// Reports on the functions that have waited for others of their module.
+  void endModule();
 
 private:
   /// The result of a plan, and the reason if it was not applied.
@@ -45,11 +54,19 @@ private:
                       const OrielPlan &Plan, const OrielSettings &Settings,
                       OrielRun &Run);
   /// Lets the library analyse the code that \p Run has left in \p MF, with new
-  /// bounds on its registers or those of the snapshot, and passes on its remarks.
-  /// Fills in the time.
+  /// bounds on its registers or those of the snapshot, and passes on its remarks
+  /// or, if the run waits, holds it. Fills in the time.
   void analyze(llvm::MachineFunction &MF, OrielStage Stage,
                const llvm::MachineBlockFrequencyInfo *Frequencies,
-               bool HasNewBounds, OrielRun *Run, OrielOutcome &Outcome);
+               bool HasNewBounds, const PhaseHost &Host, OrielRun *Run,
+               OrielOutcome &Outcome);
+
+  /// A run that waits for the end of its module.
+  struct HeldRun {
+    OrielRun *Run;
+    std::string Function;
+    CodePlaces Places;
+  };
 
   std::shared_ptr<OrielStages> Stages;
   SnapshotExporter Exporter;
@@ -57,6 +74,8 @@ private:
   /// alive.
   SnapshotExporter ResultExporter;
   OpcodeNames Names;
+  std::vector<HeldRun> Held;
+  bool KnowsModule;
   bool ReportedOptions = false;
 };
 

@@ -46,6 +46,10 @@ public:
   static char ID;
   OrielDriver() : ImmutablePass(ID) {}
   llvm::StringRef getPassName() const override { return "Oriel (driver)"; }
+  bool doFinalization(llvm::Module &) override {
+    Driver.endModule();
+    return false;
+  }
 
   FunctionDriver Driver;
 };

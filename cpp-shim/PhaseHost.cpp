@@ -83,7 +83,8 @@ static stable_hash hashOf(const MachineFunction &MF) {
   return stable_hash_combine(OfBlocks);
 }
 
-PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
+PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages,
+                     bool KnowsModule)
     : MF(MF) {
   Callbacks.context = this;
   Callbacks.stages = &Stages;
@@ -97,6 +98,14 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages)
     return mayExchangeRegisters(
         static_cast<PhaseHost *>(Self)->MF.getFunction());
   };
+  if (KnowsModule)
+    Callbacks.has_body = [](void *Self, OrielText Name) -> uint32_t {
+      const Function *F = static_cast<PhaseHost *>(Self)
+                              ->MF.getFunction()
+                              .getParent()
+                              ->getFunction(toStringRef(Name));
+      return F && !F->isDeclaration();
+    };
   Callbacks.wants_remarks = wantsRemarks(MF.getFunction().getContext());
   if (!TimePassesIsEnabled)
     return;
@@ -166,13 +175,28 @@ void PhaseRemarks::emit() const {
   }
 }
 
-void oriel::emitCodeRemarks(const MachineFunction &MF,
-                            const SnapshotExporter &Exporter,
-                            const OrielRun *Run) {
+CodePlaces::CodePlaces(const MachineFunction &MF,
+                       const SnapshotExporter &Exporter)
+    : OfFunction(placeOf(MF, Exporter, ORIEL_NONE)) {
+  if (!wantsRemarks(context()))
+    return;
+  size_t Count = Exporter.instructions().size();
+  OfInstructions.reserve(Count);
+  for (size_t Number = 0; Number != Count; ++Number)
+    OfInstructions.push_back(placeOf(MF, Exporter, Number));
+}
+
+LLVMContext &CodePlaces::context() const {
+  return OfFunction.Block->getContext();
+}
+
+void CodePlaces::emitRemarks(const OrielRun *Run) const {
   for (size_t Index = 0, Count = oriel_run_code_remark_count(Run);
        Index != Count; ++Index) {
     OrielCodeRemark Remark = oriel_run_code_remark(Run, Index);
-    RemarkPlace Place = placeOf(MF, Exporter, Remark.instruction);
+    const RemarkPlace &Place = Remark.instruction == ORIEL_NONE
+                                   ? OfFunction
+                                   : OfInstructions[Remark.instruction];
     OptimizationRemarkAnalysis Out(RemarkPassName, toStringRef(Remark.name),
                                    Place.Location, Place.Block);
     for (size_t Number = 0; Number != Remark.piece_count; ++Number) {
@@ -182,6 +206,6 @@ void oriel::emitCodeRemarks(const MachineFunction &MF,
       else
         Out << ore::NV(toStringRef(Piece.key), toStringRef(Piece.text));
     }
-    Place.Block->getContext().diagnose(Out);
+    context().diagnose(Out);
   }
 }

@@ -19,9 +19,11 @@
 #include "llvm/Support/Timer.h"
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace llvm {
 class BasicBlock;
+class LLVMContext;
 class MachineFunction;
 } // namespace llvm
 
@@ -32,7 +34,9 @@ class SnapshotExporter;
 /// The library's host during one run.
 class PhaseHost {
 public:
-  PhaseHost(const llvm::MachineFunction &MF, const OrielStages &Stages);
+  /// \p KnowsModule: somebody says when the module ends.
+  PhaseHost(const llvm::MachineFunction &MF, const OrielStages &Stages,
+            bool KnowsModule);
   PhaseHost(const PhaseHost &) = delete;
 
   const OrielHost &callbacks() const { return Callbacks; }
@@ -65,10 +69,23 @@ private:
   llvm::SmallVector<RemarkPlace, 0> Places;
 };
 
-/// Emits the remarks of the library's analysis of the code in \p MF, which \p
-/// Exporter has exported.
-void emitCodeRemarks(const llvm::MachineFunction &MF,
-                     const SnapshotExporter &Exporter, const OrielRun *Run);
+/// The subjects of the remarks of the library's analysis of a function, which
+/// may be emitted after LLVM has freed the function.
+class CodePlaces {
+public:
+  /// \p Exporter has exported \p MF.
+  CodePlaces(const llvm::MachineFunction &MF, const SnapshotExporter &Exporter);
+
+  /// Emits the remarks of \p Run.
+  void emitRemarks(const OrielRun *Run) const;
+
+  llvm::LLVMContext &context() const;
+
+private:
+  RemarkPlace OfFunction;
+  /// By instruction of the snapshot; none if nobody reads remarks.
+  std::vector<RemarkPlace> OfInstructions;
+};
 
 } // namespace oriel
 

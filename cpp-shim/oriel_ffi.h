@@ -83,6 +83,9 @@ typedef struct OrielStages OrielStages;
 OrielStages *oriel_stages_create(void);
 void oriel_stages_dispose(OrielStages *stages);
 
+/// Forgets the functions of the module.
+void oriel_stages_end_module(OrielStages *stages);
+
 /// The host's interface while phases run.
 typedef struct OrielHost {
   void *context;
@@ -91,6 +94,9 @@ typedef struct OrielHost {
   uint64_t (*function_hash)(void *context); ///< LLVM's stable hash.
   /// Returns one if the function, or one that it calls, may run `setmaxnreg`.
   uint32_t (*may_exchange_registers)(void *context);
+  /// Returns one if the module has the body of the function of that name. Null if
+  /// nobody calls oriel_stages_end_module.
+  uint32_t (*has_body)(void *context, OrielText function);
   const OrielStages *stages;
   /// The llvm::MachineFunction, which is the same at both stages, its name, and
   /// its number in the module.
@@ -165,9 +171,19 @@ typedef struct OrielOutcome {
 /// True if an analysis of the code that LLVM received is requested.
 uint32_t oriel_run_wants_analysis(const OrielRun *run);
 
-/// Analyses \p snapshot, which represents the code that LLVM received.
+/// Analyses \p snapshot, which represents the code that LLVM received. It may
+/// have to wait for functions that this one calls: see oriel_run_waits.
 void oriel_run_analyze(OrielRun *run, const OrielSnapshot *snapshot,
-                       OrielSink problem, OrielSink warning);
+                       const OrielHost *host, OrielSink problem,
+                       OrielSink warning);
+
+/// True if the analysis waits for the end of the module. The run does not end
+/// then, but is held: at the end of the module it is resumed, and ends.
+uint32_t oriel_run_waits(const OrielRun *run);
+void oriel_run_hold(OrielRun *run, const OrielSnapshot *snapshot,
+                    const OrielOutcome *outcome);
+void oriel_run_resume(OrielRun *run, const OrielStages *stages,
+                      OrielSink problem, OrielSink warning);
 
 /// Proves that LLVM's new code behaves like the old, if options request a
 /// proof; \p problem gets the doubt if the function must be restored.
@@ -198,6 +214,10 @@ OrielRemarkPiece oriel_run_code_remark_piece(const OrielRun *run, size_t index,
 void oriel_run_end(OrielRun *run, const OrielSnapshot *snapshot,
                    const OrielOutcome *outcome, const OrielHost *host,
                    OrielSink problem);
+
+/// The same for a run that was held.
+void oriel_run_end_held(OrielRun *run, const OrielStages *stages,
+                        OrielSink problem);
 
 //===----------------------------------------------------------------------===//
 // What the shim provides

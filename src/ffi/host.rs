@@ -19,6 +19,7 @@ pub struct OrielHost {
     phase_ended: Option<unsafe extern "C" fn(*mut c_void)>,
     function_hash: unsafe extern "C" fn(*mut c_void) -> u64,
     may_exchange_registers: unsafe extern "C" fn(*mut c_void) -> u32,
+    has_body: Option<unsafe extern "C" fn(*mut c_void, OrielText) -> u32>,
     stages: *const OrielStages,
     machine_function: *const c_void,
     function: OrielText,
@@ -26,7 +27,7 @@ pub struct OrielHost {
     wants_remarks: u32,
 }
 
-const _: () = assert!(size_of::<OrielHost>() == 80);
+const _: () = assert!(size_of::<OrielHost>() == 88);
 
 impl OrielHost {
     /// Returns the hash of LLVM's function in its present state.
@@ -36,14 +37,21 @@ impl OrielHost {
     }
 
     /// Returns the data of the pipeline's functions that are kept between their stages.
-    fn stages(&self) -> &OrielStages {
+    pub(super) fn stages(&self) -> &OrielStages {
         // SAFETY: the shim's driver owns them, and lives longer than its host.
         unsafe { &*self.stages }
     }
 
-    /// True if the problem was not reported for another function of the pipeline.
-    pub(super) fn is_new(&self, problem: &str) -> bool {
-        self.stages().is_new(problem)
+    /// True if the shim says when the module ends.
+    pub(super) fn knows_module(&self) -> bool {
+        self.has_body.is_some()
+    }
+
+    /// True if the module has the body of the function with a name.
+    pub(super) fn has_body(&self, name: &str) -> bool {
+        // SAFETY: the shim's function takes the shim's context and the name for the time of the call.
+        self.has_body
+            .is_some_and(|has_body| unsafe { has_body(self.context, OrielText::borrowed(name)) } != 0)
     }
 
     /// Keeps data for the late stage of the function.

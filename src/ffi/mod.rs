@@ -8,6 +8,7 @@ mod host;
 mod options;
 mod plugin;
 mod records;
+mod report;
 mod run;
 mod scope;
 mod stages;

@@ -1,38 +1,21 @@
-//! One function at one stage: takes a snapshot, returns a plan, and reports at the end.
+//! One function at one stage: takes a snapshot and returns a plan.
 
 use super::capture;
-use super::host::{OrielCodeRemark, OrielHost, OrielRemark, OrielRemarkPiece};
-use super::records::{OrielPlan, OrielSnapshot, PlanResult};
+use super::host::{OrielHost, OrielRemark};
+use super::records::{OrielPlan, OrielSnapshot};
+use super::report::{Analysis, wants_analysis, wants_hash};
 use super::stages::AtSsa;
-use super::text::{OrielSink, OrielText};
-use crate::entity::Instruction;
+use super::text::OrielSink;
 use crate::guard::guarded;
-use crate::live::LiveRangeCalc;
 use crate::options::{self, FunctionHash, Mode, Options, RolledLoops};
-use crate::ori::machine::from_machine;
 use crate::phases::{Remark, RemarkKind, StageEffects};
 use crate::pipeline::{self, Host, PipelineError, StageResult};
-use crate::report::page::{CompiledFunction, add_to_shared_page};
-use crate::report::pressure::FunctionPressure;
-use crate::report::{self, CodeFigures, CodeRemark, FunctionReport, PhaseTimes, PlanOutcome, Validation};
-use crate::snapshot::abi::{RegisterFlags, RegisterRecord, Stage};
-use crate::snapshot::{OwnedSnapshot, Snapshot};
+use crate::snapshot::Snapshot;
+use crate::snapshot::abi::Stage;
 use crate::validate::validate_snapshots;
 use cpu_time::ThreadTime;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// `OrielOutcome`.
-#[repr(C)]
-pub struct OrielOutcome {
-    result: PlanResult,
-    export_ns: u64,
-    apply_ns: u64,
-    analysis_ns: u64,
-    problem: OrielText,
-}
-
-const _: () = assert!(size_of::<OrielOutcome>() == 48);
 
 /// `OrielDirectives`.
 #[repr(C)]
@@ -48,26 +31,22 @@ const _: () = assert!(size_of::<OrielDirectives>() == 20);
 
 /// `OrielRun`: the library's work on one function at one stage.
 pub struct OrielRun {
-    options: Arc<Options>,
+    pub(super) options: Arc<Options>,
     /// The pipeline's result for the function.
-    result: StageResult,
+    pub(super) result: StageResult,
     /// The pointers to its plan for the shim.
     plan: Option<OrielPlan>,
     /// Why the snapshot could not be written.
-    snapshot_problem: Option<String>,
-    library_time: Duration,
-    wants_remarks: bool,
-    wants_analysis: bool,
-    hash: Option<FunctionHash>,
-    /// The figures of the code that LLVM received.
-    figures: Option<CodeFigures<'static>>,
-    code_remarks: Vec<CodeRemark>,
-    /// The code that LLVM received, if it is needed for a page.
-    code: Option<OwnedSnapshot>,
+    pub(super) snapshot_problem: Option<String>,
+    pub(super) library_time: Duration,
+    pub(super) wants_remarks: bool,
+    pub(super) wants_analysis: bool,
+    pub(super) hash: Option<FunctionHash>,
+    pub(super) analysis: Analysis,
     /// At stage `ssa`: the data for the late stage.
-    for_late_stage: Option<AtSsa>,
+    pub(super) for_late_stage: Option<AtSsa>,
     /// At the late stage: the effects of the phases at stage `ssa`.
-    earlier_effects: Option<StageEffects>,
+    pub(super) earlier_effects: Option<StageEffects>,
 }
 
 #[unsafe(no_mangle)]
@@ -137,9 +116,7 @@ fn begin(
         wants_analysis: wants_analysis(&view, &options, host),
         options,
         hash,
-        figures: None,
-        code_remarks: Vec::new(),
-        code: None,
+        analysis: Analysis::default(),
         for_late_stage,
         earlier_effects,
     }))
@@ -237,79 +214,6 @@ extern "C" fn oriel_run_remark(run: &OrielRun, index: usize) -> OrielRemark {
     OrielRemark::of(&run.result.remarks[index])
 }
 
-/// True if the figures are requested and this is the code that goes to ptxas.
-fn wants_analysis(snapshot: &Snapshot<'_>, options: &Options, host: &impl Host) -> bool {
-    snapshot.stage() == Stage::Late
-        && (wants_line(options)
-            || host.wants_remarks()
-            || options.warns_of_launch_bounds(snapshot)
-            || wants_code(options))
-}
-
-/// True if the report's line is requested.
-fn wants_line(options: &Options) -> bool {
-    options.report.is_some() || capture::wants_compilation()
-}
-
-/// True if the function's hash is needed. With `-oriel=analyze` it is not, since no function gets
-/// options of its own; computing it in LLVM would take a tenth of the report's time.
-fn wants_hash(options: &Options) -> bool {
-    let is_used = options.tuned.is_some() || options.report.is_some();
-    capture::wants_compilation() || options.mode == Mode::Optimize && is_used
-}
-
-/// True if the code that LLVM receives is requested.
-fn wants_code(options: &Options) -> bool {
-    options.report_html.is_some() || capture::wants_compilation()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_wants_analysis(run: &OrielRun) -> u32 {
-    u32::from(run.wants_analysis)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_analyze(
-    run: &mut OrielRun,
-    snapshot: &OrielSnapshot,
-    problem: OrielSink,
-    warning: OrielSink,
-) {
-    // SAFETY: the exporter fills every array for its count, sentinels included.
-    let view = unsafe { snapshot.view() };
-    let analyzed = guarded(|| {
-        // An unchanged function is analysed from its original snapshot.
-        let intervals = run.result.intervals.take();
-        let intervals = intervals.unwrap_or_else(|| LiveRangeCalc::shared(|engine| engine.analyze(&view)));
-        let pressure = FunctionPressure::new(view, intervals);
-        let function = run
-            .result
-            .unchanged
-            .take()
-            .map_or_else(|| from_machine(&view), Ok);
-        let figures = CodeFigures::new(&pressure, function.ok().as_ref());
-        let remarks = match run.wants_remarks {
-            true => report::code_remarks(&pressure, &figures),
-            false => Vec::new(),
-        };
-        let warns = run.options.warns_of_launch_bounds(&view);
-        let text = warns.then(|| figures.launch_bounds_warning(&view)).flatten();
-        (figures.into_owned(), remarks, text)
-    });
-    if wants_code(&run.options) {
-        run.code = Some(OwnedSnapshot::copy_of(&view));
-    }
-    match analyzed {
-        Ok((figures, remarks, text)) => {
-            (run.figures, run.code_remarks) = (Some(figures), remarks);
-            if let Some(text) = text {
-                warning.send(&text);
-            }
-        }
-        Err(message) => problem.send(&message),
-    }
-}
-
 #[unsafe(no_mangle)]
 extern "C" fn oriel_run_validate(
     run: &OrielRun,
@@ -331,145 +235,5 @@ extern "C" fn oriel_run_validate(
     match validation {
         options::Validation::Enforce => problem.send(&doubt),
         _ => warning.send(&format!("the validator cannot prove the result: {doubt}")),
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_code_remark_count(run: &OrielRun) -> usize {
-    run.code_remarks.len()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_code_remark(run: &OrielRun, index: usize) -> OrielCodeRemark {
-    OrielCodeRemark::of(&run.code_remarks[index])
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_code_remark_piece(run: &OrielRun, index: usize, piece: usize) -> OrielRemarkPiece {
-    OrielRemarkPiece::of(&run.code_remarks[index].pieces[piece])
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn oriel_run_end(
-    mut run: Box<OrielRun>,
-    snapshot: &OrielSnapshot,
-    outcome: &OrielOutcome,
-    host: &OrielHost,
-    problem: OrielSink,
-) {
-    // SAFETY: the exporter's arrays and the problem's text live until this call returns.
-    let (view, text) = unsafe { (snapshot.view(), outcome.problem.as_str()) };
-    let files = [run.snapshot_problem.take(), run.result.output_problem.take()];
-    let mut problems: Vec<String> = files.into_iter().flatten().collect();
-    if wants_line(&run.options)
-        && let Ok(Err(message)) | Err(message) = guarded(|| write_line(&run, &view, outcome, &text))
-    {
-        problems.push(message);
-    }
-    if wants_code(&run.options)
-        && let Ok(Err(message)) | Err(message) = guarded(|| finish_function(&mut run, &text))
-    {
-        problems.push(message);
-    }
-    if let Some(at_ssa) = run.for_late_stage {
-        host.leave_to_late_stage(at_ssa);
-    }
-    problems.retain(|problem| host.is_new(problem));
-    if !problems.is_empty() {
-        problem.send(&problems.join("; "));
-    }
-}
-
-/// Writes the report's line to its destinations.
-fn write_line(
-    run: &OrielRun,
-    snapshot: &Snapshot<'_>,
-    outcome: &OrielOutcome,
-    problem: &str,
-) -> Result<(), String> {
-    let line = report::line(&function_report(run, snapshot, outcome, problem))?;
-    if let Some(target) = &run.options.report {
-        target.write(&line)?;
-    }
-    capture::note_line(&line);
-    Ok(())
-}
-
-/// Passes on a function that has gone through both stages, if requested; `problem` describes an
-/// error at this stage.
-fn finish_function(run: &mut OrielRun, problem: &str) -> Result<(), String> {
-    let mut effects = run.result.effects.take();
-    if let Some(effects) = effects.as_mut().filter(|_| !problem.is_empty()) {
-        effects.taken_back = Some(problem.to_owned());
-    }
-    if let Some(at_ssa) = &mut run.for_late_stage {
-        at_ssa.effects = effects;
-        return Ok(());
-    }
-    let Some(code) = run.code.take() else {
-        return Ok(());
-    };
-    let earlier = run.earlier_effects.take();
-    let function = CompiledFunction {
-        code,
-        effects: earlier.into_iter().chain(effects).collect(),
-    };
-    if let Some(page) = &run.options.report_html {
-        add_to_shared_page(page, &function)?;
-    }
-    capture::note_function(function);
-    Ok(())
-}
-
-fn function_report<'a>(
-    run: &'a OrielRun,
-    snapshot: &Snapshot<'a>,
-    outcome: &OrielOutcome,
-    problem: &'a str,
-) -> FunctionReport<'a> {
-    let instructions_in = report::count_instructions(snapshot);
-    let result = match outcome.result {
-        PlanResult::Unchanged => PlanOutcome::Unchanged,
-        PlanResult::Identity => PlanOutcome::Identity,
-        PlanResult::Changed => PlanOutcome::Changed,
-        PlanResult::Failed => PlanOutcome::Failed,
-    };
-    let instructions_out = match &run.result.plan {
-        Some(plan) if result == PlanOutcome::Changed => {
-            let instructions = plan.input_instructions();
-            let is_debug = |source: &Option<Instruction>| {
-                source.is_some_and(|source| snapshot.instruction(source).is_debug())
-            };
-            instructions.filter(|source| !is_debug(source)).count()
-        }
-        _ => instructions_in,
-    };
-    let is_used = |register: &&RegisterRecord| {
-        !RegisterFlags::from_bits_truncate(register.flags).contains(RegisterFlags::UNUSED)
-    };
-    let library_ns = run.library_time.as_nanos() as u64;
-    FunctionReport {
-        module: snapshot.module_name(),
-        function: snapshot.name(),
-        is_kernel: snapshot.is_kernel(),
-        sm: snapshot.function().sm,
-        ptx_version: snapshot.function().ptx_version,
-        stage: snapshot.stage().name(),
-        hash: run.hash.map(|hash| hash.to_string()),
-        blocks: snapshot.block_count(),
-        instructions_in,
-        instructions_out,
-        registers: snapshot.arrays().registers.iter().filter(is_used).count(),
-        outcome: result,
-        problem: (!problem.is_empty()).then_some(problem),
-        figures: run.figures.clone(),
-        validation: run.result.validation.as_ref().map(Validation::of),
-        phases: &run.result.statistics,
-        phase_ns: PhaseTimes(&run.result.statistics),
-        export_ns: outcome.export_ns,
-        library_ns,
-        apply_ns: outcome.apply_ns,
-        analysis_ns: outcome.analysis_ns,
-        oriel_ns: outcome.export_ns + library_ns + outcome.apply_ns + outcome.analysis_ns,
     }
 }

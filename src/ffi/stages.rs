@@ -2,6 +2,7 @@
 
 use crate::options::Options;
 use crate::phases::StageEffects;
+use crate::report::estimate::CallGraph;
 use crate::report::takes_min_blocks;
 use crate::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
@@ -58,11 +59,18 @@ pub struct OrielStages {
     functions: Mutex<HashMap<usize, (u32, AtSsa)>>,
     /// Why files could not be written, as far as it was reported.
     reported: Mutex<HashSet<String>>,
+    /// The functions of the present module whose figures were requested.
+    graph: Mutex<CallGraph>,
 }
 
 impl OrielStages {
     fn functions(&self) -> MutexGuard<'_, HashMap<usize, (u32, AtSsa)>> {
         self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the graph of the present module.
+    pub(super) fn graph(&self) -> MutexGuard<'_, CallGraph> {
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True the first time for each problem: a file that cannot be written would be reported for every
@@ -92,6 +100,11 @@ extern "C" fn oriel_stages_create() -> Box<OrielStages> {
 
 #[unsafe(no_mangle)]
 extern "C" fn oriel_stages_dispose(_: Option<Box<OrielStages>>) {}
+
+#[unsafe(no_mangle)]
+extern "C" fn oriel_stages_end_module(stages: &OrielStages) {
+    *stages.graph() = CallGraph::default();
+}
 
 #[cfg(test)]
 mod tests {

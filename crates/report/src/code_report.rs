@@ -3,10 +3,9 @@
 
 use super::count_instructions;
 use super::estimate::CallGraph;
-use super::figures::{CodeFigures, OccupancyFigures};
+use super::figures::{CodeFigures, OccupancyFigures, OriCode};
 use super::pressure::{FunctionPressure, PressureDetails};
 use super::ptxas::PtxasFigures;
-use oriel_ori::machine::from_machine;
 use serde::Serialize;
 
 /// The report on one function.
@@ -41,8 +40,8 @@ impl CodeReport {
     /// Makes the report on a function. If ptxas' figures are given, occupancy is computed from its
     /// registers.
     pub fn new(pressure: &FunctionPressure<'_>, ptxas: Option<PtxasFigures>) -> Self {
-        let function = from_machine(&pressure.snapshot()).ok();
-        Self::with_figures(pressure, ptxas, CodeFigures::new(pressure, function.as_ref()))
+        let code = OriCode::of(&pressure.snapshot());
+        Self::with_figures(pressure, ptxas, CodeFigures::new(pressure, code.as_ref()))
     }
 
     /// Makes the same report with the features of the function and of those that it calls from a
@@ -52,8 +51,8 @@ impl CodeReport {
         ptxas: Option<PtxasFigures>,
         graph: &CallGraph,
     ) -> Self {
-        let function = from_machine(&pressure.snapshot()).ok();
-        let figures = CodeFigures::with_callees(pressure, function.as_ref(), graph);
+        let code = OriCode::of(&pressure.snapshot());
+        let figures = CodeFigures::with_callees(pressure, code.as_ref(), graph);
         Self::with_figures(pressure, ptxas, figures)
     }
 

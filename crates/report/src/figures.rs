@@ -7,6 +7,7 @@ use super::warnings::{self, Warning, WarningFigures};
 use oriel_engine::live::pressure::PressureFile;
 use oriel_engine::snapshot::Snapshot;
 use oriel_engine::snapshot::abi::Stage;
+use oriel_ori::machine::from_machine;
 use oriel_ori::{ControlFlow, Function, Liveness};
 use serde::Serialize;
 
@@ -104,40 +105,55 @@ pub struct OccupancyFigures {
     pub registers_for_fewer_warps: Option<u32>,
 }
 
+/// A function in late form with what its features and its warnings need.
+#[derive(Clone, Debug)]
+pub struct OriCode {
+    function: Function,
+    flow: ControlFlow,
+}
+
+impl OriCode {
+    /// Analyses a function.
+    pub fn new(function: Function) -> Self {
+        let flow = ControlFlow::of(&function);
+        Self { function, flow }
+    }
+
+    /// Returns the code of a snapshot; none if Ori cannot represent it.
+    pub fn of(snapshot: &Snapshot<'_>) -> Option<Self> {
+        from_machine(snapshot).ok().map(Self::new)
+    }
+
+    /// Adds its features to a graph, for figures of this function and of those that call it. Nothing
+    /// is added before stage `late`.
+    pub fn add_to(&self, graph: &mut CallGraph, pressure: &FunctionPressure<'_>) {
+        let snapshot = pressure.snapshot();
+        if snapshot.stage() != Stage::Late {
+            return;
+        }
+        let liveness = Liveness::of_input(&self.function, pressure.intervals().clone())
+            .unwrap_or_else(|| Liveness::compute(&self.function, &self.flow));
+        let target = Target::of(&snapshot);
+        let features = Features::with_analyses(&self.function, &target, &self.flow, &liveness);
+        graph.add_features(&self.function, features);
+    }
+}
+
 impl<'a> CodeFigures<'a> {
     /// Computes the figures of a function for the SM that it is compiled for. At stage `late`,
-    /// registers are estimated if Ori can represent the code, as `function`; without an estimate
-    /// there is no occupancy. Of functions that it calls, nothing is known.
-    pub fn new(pressure: &FunctionPressure<'a>, function: Option<&Function>) -> Self {
+    /// registers are estimated if Ori can represent the code; without an estimate there is no
+    /// occupancy. Of functions that it calls, nothing is known.
+    pub fn new(pressure: &FunctionPressure<'a>, code: Option<&OriCode>) -> Self {
         let mut graph = CallGraph::default();
-        let Some(function) = function.filter(|_| pressure.snapshot().stage() == Stage::Late) else {
-            return Self::of_code(pressure, None, &graph);
-        };
-        let flow = ControlFlow::of(function);
-        let liveness = Liveness::of_input(function, pressure.intervals().clone())
-            .unwrap_or_else(|| Liveness::compute(function, &flow));
-        let target = Target::of(&pressure.snapshot());
-        let features = Features::with_analyses(function, &target, &flow, &liveness);
-        graph.add_features(function, features);
-        Self::of_code(pressure, Some((function, &flow)), &graph)
+        if let Some(code) = code {
+            code.add_to(&mut graph, pressure);
+        }
+        Self::with_callees(pressure, code, &graph)
     }
 
     /// Computes the same with the features of a function and of those that it calls from a graph;
     /// without an estimate if the graph does not have the function.
-    pub fn with_callees(
-        pressure: &FunctionPressure<'a>,
-        function: Option<&Function>,
-        graph: &CallGraph,
-    ) -> Self {
-        let flow = function.map(ControlFlow::of);
-        Self::of_code(pressure, function.zip(flow.as_ref()), graph)
-    }
-
-    fn of_code(
-        pressure: &FunctionPressure<'a>,
-        function: Option<(&Function, &ControlFlow)>,
-        graph: &CallGraph,
-    ) -> Self {
+    pub fn with_callees(pressure: &FunctionPressure<'a>, code: Option<&OriCode>, graph: &CallGraph) -> Self {
         let snapshot = pressure.snapshot();
         let features = match snapshot.stage() {
             Stage::Late => graph.features(&snapshot.name()),
@@ -182,8 +198,8 @@ impl<'a> CodeFigures<'a> {
             spill_risk_percent: estimate.map(|estimate| estimate.spill_risk_percent),
             registers_limit: registers_limit(&snapshot),
             occupancy: estimate.and_then(|estimate| OccupancyFigures::of(&snapshot, estimate.registers)),
-            warnings: function.map_or_else(Vec::new, |(function, flow)| {
-                warnings::find(&snapshot, function, flow, known)
+            warnings: code.map_or_else(Vec::new, |code| {
+                warnings::find(&snapshot, &code.function, &code.flow, known)
             }),
         }
     }

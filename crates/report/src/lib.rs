@@ -55,7 +55,7 @@ pub mod warnings;
 
 pub use code_report::CodeReport;
 pub use dot::write_pressure_dot;
-pub use figures::{CodeFigures, OccupancyFigures, ReasonFigure};
+pub use figures::{CodeFigures, OccupancyFigures, OriCode, ReasonFigure};
 pub use live_ranges::write_live_ranges;
 pub use min_blocks::{may_want_min_blocks, takes_min_blocks, wants_min_blocks};
 pub use opcodes::{OpcodeReport, StageOpcodes};

@@ -152,17 +152,22 @@ impl<W: Write> PageWriter<W> {
     }
 }
 
-/// Adds a function to the page of all modules that are compiled with the same options.
+/// Adds a function to the page of all modules that are compiled with the same options, with the
+/// features of the functions that it calls from a graph, if there is one.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn add_to_shared_page(
     page: &SharedFile<PageWriter<File>>,
     function: &CompiledFunction,
+    graph: Option<&CallGraph>,
 ) -> Result<(), String> {
     let pressure = FunctionPressure::compute(function.code.view(), &mut LiveRangeCalc::new());
     let shown = PageFunction {
-        report: CodeReport::new(&pressure, None),
+        report: match graph {
+            Some(graph) => CodeReport::with_callees(&pressure, None, graph),
+            None => CodeReport::new(&pressure, None),
+        },
         effects: function.effects.clone(),
         llvm: None,
     };

@@ -13,7 +13,7 @@ use oriel_engine::snapshot::OwnedSnapshot;
 use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 use oriel_ori::machine::from_machine;
 use oriel_ori::{Function, OperandKind, Operation, Special};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A function that another one calls.
 #[derive(Clone, Debug)]
@@ -105,6 +105,28 @@ impl CallGraph {
             finished.insert(name, Some(features));
         }
         finished.remove(name).flatten()
+    }
+
+    /// True if the graph has all functions that a function may call, directly or not, as far as
+    /// `has_body` knows them by name. A call by address may reach every function, so it is never
+    /// complete.
+    pub fn is_complete(&self, name: &str, has_body: impl Fn(&str) -> bool) -> bool {
+        let mut seen = HashSet::from([name]);
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            let Some(caller) = self.functions.get(name) else {
+                match has_body(name) {
+                    true => return false,
+                    false => continue,
+                }
+            };
+            if caller.indirect > 0 {
+                return false;
+            }
+            let callees = caller.callees.iter().map(|callee| callee.name.as_str());
+            open.extend(callees.filter(|&callee| seen.insert(callee)));
+        }
+        true
     }
 
     /// Returns the most registers, by their schedules, of the functions that no call names: those

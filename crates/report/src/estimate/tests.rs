@@ -406,6 +406,18 @@ fn a_kernel_has_the_registers_of_what_it_calls() {
     assert!(calling("f").features("h").is_none());
 }
 
+#[test]
+fn a_graph_is_complete_if_it_has_all_that_may_be_called() {
+    let everything = |_: &str| true;
+    assert!(calling("f").is_complete("k", everything));
+    assert!(calling("k").is_complete("k", everything));
+    let graph = calling("g");
+    assert!(!graph.is_complete("k", everything));
+    assert!(graph.is_complete("k", |name| name != "g"));
+    assert!(graph.is_complete("f", everything));
+    assert!(!graph.is_complete("h", everything));
+}
+
 /// A kernel that calls `f` where a value is wrong, with `behind` after the call.
 fn checking(behind: &str) -> Features {
     let kernel = format!(

@@ -74,6 +74,11 @@ impl<'a> FunctionPressure<'a> {
         &self.intervals
     }
 
+    /// Returns the live intervals alone.
+    pub fn into_intervals(self) -> LiveIntervals {
+        self.intervals
+    }
+
     /// Its pressure.
     pub fn pressure(&self) -> &Pressure {
         &self.pressure
