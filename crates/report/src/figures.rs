@@ -170,7 +170,7 @@ impl<'a> CodeFigures<'a> {
         let known = WarningFigures {
             pressure: pressure.peak(PressureFile::General).units,
             peak: place.and_then(|(block, instruction)| Some((block, instruction?))),
-            registers: estimate.map(|estimate| estimate.registers),
+            estimate: features.zip(estimate.map(|estimate| estimate.registers)),
         };
         let location = place
             .and_then(|(_, instruction)| snapshot.instruction(instruction?).location())

@@ -8,7 +8,7 @@ use super::live_cells::LiveCells;
 use super::nodes::{Nodes, ScheduleNode};
 use super::regions::regions;
 use super::rounds::constant_rounds;
-use super::schedule::{BlockGraph, SchedulePeaks, Scratch};
+use super::schedule::{BlockGraph, Cost, SchedulePeaks, Scratch};
 use oriel_engine::entity::Block;
 use oriel_ori::{
     ControlFlow, Divergence, Function, Liveness, Point, RegisterFile, RegisterSets, Units, each_count,
@@ -24,6 +24,8 @@ macro_rules! features {
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Features {
             $( $(#[$doc])* pub $name: f32, )*
+            /// Those that would differ if no registers were allotted; no feature.
+            pub(crate) unallotted: WithinTarget,
         }
 
         impl Features {
@@ -53,7 +55,7 @@ macro_rules! features {
             /// Builds the features from the values of all, in order.
             #[cfg(test)]
             pub fn from_values([$( $name, )*]: [f32; Self::NAMES.len()]) -> Self {
-                Self { $( $name, )* }
+                Self { $( $name, )* ..Self::default() }
             }
         }
     };
@@ -170,6 +172,24 @@ features! {
     debug_over_calls,
 }
 
+/// The features that depend on the number of registers up to which loads go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct WithinTarget {
+    peak: f32,
+    spaced: f32,
+    kept: f32,
+}
+
+impl From<Cost> for WithinTarget {
+    fn from(cost: Cost) -> Self {
+        Self {
+            peak: cost.registers as f32,
+            spaced: cost.spaced as f32,
+            kept: cost.kept as f32,
+        }
+    }
+}
+
 /// Registers that loads may take in any kernel, since they cost no warps.
 const FREE_REGISTERS: f32 = 32.0;
 
@@ -215,6 +235,10 @@ impl Features {
         under(&mut self.loads_first_peak, callee.loads_first_peak);
         under(&mut self.peak_within_target, callee.peak_within_target);
         under(&mut self.spaced_within_target, callee.spaced_within_target);
+        // Nothing is allotted to functions, so their target is the other one of kernels.
+        under(&mut self.unallotted.peak, callee.peak_within_target);
+        under(&mut self.unallotted.spaced, callee.spaced_within_target);
+        under(&mut self.unallotted.kept, callee.kept_within_target);
         under(&mut self.live_between_blocks, callee.live_between_blocks);
         under(&mut self.live_into_loops, callee.live_into_loops);
         under(&mut self.live_over_exchanges, callee.live_over_exchanges);
@@ -248,6 +272,22 @@ impl Features {
     /// Returns the number of registers up to which loads go first.
     pub(super) fn target_of_loads(&self) -> f32 {
         self.allotted_registers.max(FREE_REGISTERS)
+    }
+
+    /// Returns the features of the same kernel if its bounds allotted no registers.
+    #[must_use]
+    pub fn without_allotment(&self) -> Self {
+        if self.allotted_registers == 0.0 {
+            return *self;
+        }
+        let WithinTarget { peak, spaced, kept } = self.unallotted;
+        Self {
+            allotted_registers: 0.0,
+            peak_within_target: peak,
+            spaced_within_target: spaced,
+            kept_within_target: kept,
+            ..*self
+        }
     }
 
     /// Computes the features of a function in late form.
@@ -345,7 +385,8 @@ impl Features {
         live: &LiveCells,
     ) {
         let mut scratch = Scratch::default();
-        let mut peaks = SchedulePeaks::new(self.target_of_loads() as u32);
+        let other_target = (self.allotted_registers > 0.0).then_some(FREE_REGISTERS as u32);
+        let mut peaks = SchedulePeaks::new(self.target_of_loads() as u32, other_target);
         // The region with the most values first: few others can exceed its peaks.
         let mut regions = regions(function, flow, nodes);
         regions.sort_by_cached_key(|region| Reverse(region.value_count(nodes, live)));
@@ -368,8 +409,10 @@ impl Features {
             latency,
             loads_first,
             within_target,
+            within_other,
             ..
         } = peaks;
+        self.unallotted = within_other.into();
         self.source_peak = source.registers as f32;
         self.uniform_peak = source.uniform as f32;
         self.all_peak = source.everything as f32;

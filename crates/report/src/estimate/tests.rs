@@ -475,6 +475,22 @@ bix1:
 
 proptest! {
     #[test]
+    fn features_without_an_allotment_are_those_of_a_kernel_that_has_none(seed: u64, allotted in 0..256_u32) {
+        let function = oriel_ori::random_function::random_function(seed, Stage::Late);
+        let with = |allotted_registers| {
+            let target = Target {
+                sm: 80,
+                register_limit: 128,
+                allotted_registers,
+                threads: 256,
+                is_debug: false,
+            };
+            Features::new(&function, &target)
+        };
+        prop_assert_eq!(with(allotted).without_allotment().values(), with(0).values());
+    }
+
+    #[test]
     fn any_function_has_an_estimate_and_always_the_same(seed: u64) {
         let function = oriel_ori::random_function::random_function(seed, Stage::Late);
         let target = Target { sm: 90, register_limit: 64, allotted_registers: 0, threads: 0, is_debug: false };

@@ -13,7 +13,7 @@
 //! hide latency. Without the number it would stop at a step of occupancy.
 
 use super::{Warning, WarningContext, WarningKind};
-use crate::estimate::{Features, RegisterEstimate, Target};
+use crate::estimate::{RegisterEstimate, Target};
 use crate::min_blocks::{takes_min_blocks, wants_min_blocks};
 use crate::occupancy::{SmLimits, Usage};
 use crate::pressure::Place;
@@ -52,7 +52,7 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
 /// Finds a kernel for which ptxas uses the registers that its bounds allot, if at least 1.5 times as many warps
 /// would fit without the bounds. Kernels with calls are left out, since their registers depend on the callees.
 pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
-    let registers = context.known.registers?;
+    let (features, registers) = context.known.estimate?;
     let target = Target::of(context.snapshot);
     let limits = SmLimits::of(target.sm)?;
     if target.allotted_registers == 0 || !context.snapshot.is_kernel() {
@@ -64,19 +64,10 @@ pub(super) fn allotment(context: &WarningContext<'_, '_>) -> Option<Warning> {
     };
     let now = warps(registers);
     let are_enough_more = |warps| warps > now && 2 * warps >= 3 * now;
-    // The other estimate takes as long as the first, and most kernels have too many warps for that.
-    if !are_enough_more(warps(1)) {
+    if !are_enough_more(warps(1)) || features.calls > 0.0 {
         return None;
     }
-    let not_allotted = Target {
-        allotted_registers: 0,
-        ..target
-    };
-    let features = Features::new(context.function, &not_allotted);
-    if features.calls > 0.0 {
-        return None;
-    }
-    let otherwise = RegisterEstimate::from_features(&features).registers;
+    let otherwise = RegisterEstimate::from_features(&features.without_allotment()).registers;
     let then = warps(otherwise);
     if !are_enough_more(then) {
         return None;

@@ -17,6 +17,7 @@ mod local_array;
 mod ranges;
 mod wide_index;
 
+use crate::estimate::Features;
 use crate::occupancy::LaunchBounds;
 use crate::pressure::Place;
 use oriel_engine::entity::{Block, Instruction as MachineInstruction};
@@ -127,8 +128,9 @@ pub struct WarningFigures {
     pub pressure: u32,
     /// The instruction after which the peak of pressure is first reached.
     pub peak: Option<(Block, MachineInstruction)>,
-    /// The estimate of ptxas' registers, if there is one.
-    pub registers: Option<u32>,
+    /// The features of the function and those that it calls, with the estimate of ptxas' registers;
+    /// if there is one.
+    pub estimate: Option<(Features, u32)>,
 }
 
 /// A function with all that the rules read.

@@ -15,15 +15,19 @@ pub struct SchedulePeaks {
     pub latency: Cost,
     pub loads_first: Cost,
     pub within_target: Cost,
-    /// Up to how many registers loads go first in the last of these.
+    /// The same for the other target; zero without one.
+    pub within_other: Cost,
+    /// Up to how many registers loads go first in these two.
     target: u32,
+    other_target: Option<u32>,
 }
 
 impl SchedulePeaks {
-    /// No peaks yet; `target` is for the last order.
-    pub fn new(target: u32) -> Self {
+    /// No peaks yet; the targets are for the last orders.
+    pub fn new(target: u32, other_target: Option<u32>) -> Self {
         Self {
             target,
+            other_target,
             ..Self::default()
         }
     }
@@ -64,6 +68,11 @@ impl SchedulePeaks {
             if peak.max(bound) != *peak {
                 *peak = peak.max(graph.cost(order));
             }
+        }
+        if let Some(target) = self.other_target
+            && self.within_other.max(of_order) != self.within_other
+        {
+            self.within_other = self.within_other.max(graph.cost(ScheduleOrder::Loads(target)));
         }
         if self.within_target.max(of_order) != self.within_target {
             let (cost, is_limited) = graph.loads_cost::<true>(self.target);
