@@ -18,7 +18,7 @@
 ; RUN: %oriel generate --assembly --sm 80 --shape mixed --functions 5 | FileCheck %s --check-prefix=GENERATED
 ; RUN: not %oriel generate --assembly --sm x 2>&1 | FileCheck %s --check-prefix=PROCESSOR
 ; GENERATED: asm
-; PROCESSOR: oriel: 'x' is no compute capability
+; PROCESSOR: error: invalid value 'x' for '--sm <SM>': a compute capability is a number such as 80
 target triple = "nvptx64-nvidia-cuda"
 
 declare void @llvm.nvvm.griddepcontrol.wait()

@@ -19,7 +19,7 @@ pub struct CompileArguments {
     output: PathBuf,
 
     /// Compute capability, such as 80 or 90a [default: LLVM's]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 
     /// PTX ISA version times ten, such as 86 [default: LLVM's for the compute capability]

@@ -61,6 +61,11 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 }
 
 impl ToleranceArguments {
+    /// True if any of them was given.
+    pub fn is_given(&self) -> bool {
+        self.tolerance() != Tolerance::default() || self.no_new_warnings || self.sarif.is_some()
+    }
+
     fn tolerance(&self) -> Tolerance {
         Tolerance {
             registers: self.tolerate_registers,

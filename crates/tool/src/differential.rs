@@ -84,7 +84,7 @@ pub struct DifferentialArguments {
 
     /// Compute capability, such as 80 or 90a [default: 80; with --generate 80, 90, 90a and 100 in
     /// turn]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 
     /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]

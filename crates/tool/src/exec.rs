@@ -65,7 +65,7 @@ pub struct ExecArguments {
     stage: Option<StageChoice>,
 
     /// Compute capability, such as 80 or 90a [default: LLVM's; with --device cuda, the device's]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 
     /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]

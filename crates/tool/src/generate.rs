@@ -75,7 +75,7 @@ pub struct GenerateArguments {
     assembly: bool,
 
     /// Compute capability for LLVM IR with assembly, such as 80 or 90a
-    #[arg(long, value_name = "SM", default_value = "80")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name, default_value = "80")]
     sm: String,
 }
 

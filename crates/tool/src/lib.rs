@@ -24,6 +24,7 @@ pub mod ptxas;
 pub mod report;
 pub mod reported;
 mod shell;
+mod sm;
 mod snapshot;
 pub mod source;
 mod tables;

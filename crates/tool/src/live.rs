@@ -67,7 +67,7 @@ pub struct BenchArguments {
 
     /// Compute capability, such as 80 or 90a [default: LLVM's]
     #[cfg(feature = "llvm")]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 }
 

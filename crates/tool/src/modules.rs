@@ -19,7 +19,7 @@ pub fn is_module(path: &Path) -> bool {
 pub struct ModuleOptions {
     /// Compute capability for which LLVM's files are compiled, such as 80 or 90a [default: LLVM's]
     #[cfg(feature = "llvm")]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 }
 

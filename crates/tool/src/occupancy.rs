@@ -8,7 +8,7 @@ use serde_json::json;
 #[derive(Args)]
 pub struct OccupancyArguments {
     /// Compute capability, such as 80 or 90a
-    #[arg(long, value_name = "SM", value_parser = number_of_sm)]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::number)]
     sm: u32,
 
     /// Threads of a block
@@ -26,14 +26,6 @@ pub struct OccupancyArguments {
     /// Print a JSON object
     #[arg(long)]
     json: bool,
-}
-
-/// Returns the number of a compute capability, whose suffix means nothing for occupancy.
-fn number_of_sm(name: &str) -> Result<u32, String> {
-    let number = name.strip_suffix(['a', 'f']).unwrap_or(name);
-    number
-        .parse()
-        .map_err(|_| "a compute capability is a number such as 80, perhaps with a or f".to_owned())
 }
 
 /// Runs the command.

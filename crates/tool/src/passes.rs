@@ -21,7 +21,7 @@ pub struct PassesArguments {
     output: PathBuf,
 
     /// Compute capability, such as 80 or 90a [default: LLVM's]
-    #[arg(long, value_name = "SM")]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name)]
     sm: Option<String>,
 
     /// Oriel's options, as in ORIEL_FLAGS

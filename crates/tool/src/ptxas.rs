@@ -3,8 +3,9 @@
 use oriel::report::ptxas::{PtxasFigures, parse_messages, target_of, without_debug_target};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::process::{Command, Output};
 
 /// ptxas as a program: `LLVM_PTXAS_EXECUTABLE`, or the one in the path.
 #[derive(Clone, Debug)]
@@ -59,26 +60,22 @@ impl Ptxas {
     }
 
     fn run(&self, command: &mut Command, ptx: &[u8]) -> Result<Output, String> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| self.unavailable(&error))?;
-        let mut input = child.stdin.take().expect("standard input is a pipe");
-        // ptxas reads all of its input before it prints anything. If it stops early, its message
-        // gives the reason.
         let ptx = String::from_utf8_lossy(ptx);
-        _ = input.write_all(without_debug_target(&ptx).as_bytes());
-        drop(input);
-        let output = child
-            .wait_with_output()
+        // A file instead of a pipe: a ptxas that does not read its input must not end this process.
+        let input = temporary_file(without_debug_target(&ptx).as_bytes())
+            .map_err(|error| format!("the PTX for ptxas cannot be written: {error}"))?;
+        let output = command
+            .stdin(input)
+            .output()
             .map_err(|error| self.unavailable(&error))?;
         match output.status.success() {
             true => Ok(output),
             false => {
                 let messages = String::from_utf8_lossy(&output.stderr);
-                Err(format!("ptxas: {}", messages.trim()))
+                Err(match messages.trim() {
+                    "" => format!("ptxas: no message, {}", output.status),
+                    messages => format!("ptxas: {messages}"),
+                })
             }
         }
     }
@@ -90,4 +87,12 @@ impl Ptxas {
             self.program.display()
         )
     }
+}
+
+/// Returns a file without a name, to be read from its beginning.
+fn temporary_file(content: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
 }

@@ -28,7 +28,7 @@ pub struct ReportArguments {
 
     /// Compute capabilities for which LLVM's files are compiled, such as 80 or 90a [default:
     /// LLVM's]
-    #[arg(long, value_name = "SM", value_delimiter = ',')]
+    #[arg(long, value_name = "SM", value_parser = crate::sm::name, value_delimiter = ',')]
     sm: Vec<String>,
 
     /// PTX ISA version times ten for LLVM IR, such as 86 [default: LLVM's for the compute capability]
@@ -89,6 +89,11 @@ impl ReportArguments {
 
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+    if arguments.baseline.is_none() && arguments.tolerance.is_given() {
+        return Err(Failure::from(
+            "tolerances, --no-new-warnings and --sarif are for a comparison: add --baseline FILE".to_owned(),
+        ));
+    }
     if arguments.opcodes {
         return Ok(report_opcodes(arguments)?);
     }
