@@ -210,7 +210,8 @@ void oriel_function_dispose(OrielMachineFunction *function);
 /** Pressure, registers and occupancy, in the units of docs/report.md.
     ORIEL_UNKNOWN stands for what is not known: the estimate and what follows
     from it where the function is not of stage "late", occupancy where it is no
-    kernel, the limit where it has no launch bounds. */
+    kernel, the limit where it has no launch bounds. The estimate of a function
+    of an OrielCompilation includes the functions that it calls. */
 typedef struct OrielFigures {
   uint32_t peak_pressure_r32;  /**< Units of 32 bits that are live at once. */
   uint32_t peak_pressure_pred; /**< Predicates that are live at once. */

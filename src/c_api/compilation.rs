@@ -41,7 +41,7 @@ pub unsafe extern "C" fn oriel_compile(
 mod llvm {
     use super::super::call::{CallFailure, OrielStatus, c_text};
     use super::super::options::options_or_process;
-    use super::{OrielCompilation, OrielOptions};
+    use super::{OrielCompilation, OrielMachineFunction, OrielOptions};
     use crate::compile::{Compilation, CompileError, check_target, compile_capturing};
     use crate::ffi::emit_ptx_raw;
     use inkwell::targets::TargetMachine;
@@ -69,10 +69,9 @@ mod llvm {
         Ok(OrielCompilation {
             ptx: c_text(ptx),
             report: c_text(report),
-            functions: functions
-                .into_iter()
-                .map(|function| function.code.into())
-                .collect(),
+            functions: OrielMachineFunction::of_module(
+                functions.into_iter().map(|function| function.code).collect(),
+            ),
         })
     }
 

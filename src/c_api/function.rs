@@ -2,33 +2,68 @@
 
 use super::call::{CallFailure, Message, OrielStatus, c_text, call, given, into_raw, text};
 use crate::live::LiveRangeCalc;
+use crate::report::estimate::CallGraph;
 use crate::report::page::{PageFunction, PageWriter};
 use crate::report::pressure::FunctionPressure;
 use crate::report::{CodeFigures, CodeReport, write_details, write_table};
 use crate::snapshot::{FileError, OwnedSnapshot};
 use std::ffi::{CString, c_char, c_void};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// `OrielMachineFunction`.
 #[derive(Debug)]
 pub struct OrielMachineFunction {
-    pub(super) snapshot: OwnedSnapshot,
+    pub(super) snapshot: Arc<OwnedSnapshot>,
+    /// The functions that it may call, itself among them.
+    module: Arc<Module>,
     name: CString,
     stage: CString,
 }
 
+/// Functions that were compiled together.
+#[derive(Debug)]
+pub(super) struct Module {
+    functions: Vec<Arc<OwnedSnapshot>>,
+    /// Made when figures of one are asked for.
+    graph: OnceLock<CallGraph>,
+}
+
+impl Module {
+    fn graph(&self) -> &CallGraph {
+        let functions = || self.functions.iter().map(AsRef::as_ref);
+        self.graph.get_or_init(|| CallGraph::of_snapshots(functions()))
+    }
+}
+
 impl From<OwnedSnapshot> for OrielMachineFunction {
     fn from(snapshot: OwnedSnapshot) -> Self {
-        let view = snapshot.view();
-        Self {
-            name: c_text(&*view.name()),
-            stage: c_text(view.stage().name()),
-            snapshot,
-        }
+        let mut module = Self::of_module(vec![snapshot]);
+        module.pop().expect("there is one function for each snapshot")
     }
 }
 
 impl OrielMachineFunction {
+    /// Returns the functions of a module.
+    pub(super) fn of_module(snapshots: Vec<OwnedSnapshot>) -> Vec<Self> {
+        let module = Arc::new(Module {
+            functions: snapshots.into_iter().map(Arc::new).collect(),
+            graph: OnceLock::new(),
+        });
+        let functions = module.functions.iter().map(|snapshot| Self {
+            name: c_text(&*snapshot.view().name()),
+            stage: c_text(snapshot.view().stage().name()),
+            snapshot: snapshot.clone(),
+            module: module.clone(),
+        });
+        functions.collect()
+    }
+
+    /// Returns the report on it, with the functions that it calls.
+    fn report(&self, pressure: &FunctionPressure<'_>) -> CodeReport {
+        CodeReport::with_callees(pressure, None, self.module.graph())
+    }
+
     pub(super) fn pressure(&self) -> FunctionPressure<'_> {
         FunctionPressure::compute(self.snapshot.view(), &mut LiveRangeCalc::new())
     }
@@ -242,7 +277,7 @@ pub extern "C" fn oriel_function_figures(
     call(message, || {
         let function = given(function, "function")?;
         let out = given(figures, "figures")?;
-        *out = (&CodeReport::new(&function.pressure(), None).figures).into();
+        *out = (&function.report(&function.pressure()).figures).into();
         Ok(())
     })
 }
@@ -259,7 +294,7 @@ pub extern "C" fn oriel_function_report(
         let function = given(function, "function")?;
         let out = given(text, "text")?;
         let pressure = function.pressure();
-        let report = CodeReport::new(&pressure, None);
+        let report = function.report(&pressure);
         let internal =
             |error: &dyn std::fmt::Display| CallFailure::new(OrielStatus::InternalError, error.to_string());
         let text = match form {
