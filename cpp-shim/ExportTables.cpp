@@ -167,6 +167,10 @@ void SnapshotTables::exportFunctionProperties(
     Record.flags |= ORIEL_FUNCTION_OPT_SIZE;
   if (F.isConvergent())
     Record.flags |= ORIEL_FUNCTION_CONVERGENT;
+  if (F.hasAddressTaken(/*PutOffender=*/nullptr, /*IgnoreCallbackUses=*/false,
+                        /*IgnoreAssumeLikeCalls=*/true,
+                        /*IgnoreLLVMUsed=*/true))
+    Record.flags |= ORIEL_FUNCTION_ADDRESS_TAKEN;
   if (Frequencies) {
     Record.flags |= ORIEL_FUNCTION_FREQUENCIES;
     Record.entry_frequency = Frequencies->getEntryFreq().getFrequency();
@@ -303,7 +307,8 @@ uint32_t SnapshotTables::globalSymbolIndex(const GlobalValue &Global) {
   if (!IsNew)
     return Entry->second;
   OrielSymbol &Record = Symbols.emplace_back();
-  Record.name = addString(Global.getName());
+  Record.name =
+      addString(GlobalValue::dropLLVMManglingEscape(Global.getName()));
   Record.kind = ORIEL_SYMBOL_OTHER;
   Record.address_space = Global.getAddressSpace();
   if (Global.isDeclaration())

@@ -100,10 +100,11 @@ PhaseHost::PhaseHost(const MachineFunction &MF, const OrielStages &Stages,
   };
   if (KnowsModule)
     Callbacks.has_body = [](void *Self, OrielText Name) -> uint32_t {
-      const Function *F = static_cast<PhaseHost *>(Self)
-                              ->MF.getFunction()
-                              .getParent()
-                              ->getFunction(toStringRef(Name));
+      const Module &M =
+          *static_cast<PhaseHost *>(Self)->MF.getFunction().getParent();
+      const Function *F = M.getFunction(toStringRef(Name));
+      if (!F)
+        F = M.getFunction(("\1" + toStringRef(Name)).str());
       return F && !F->isDeclaration();
     };
   Callbacks.wants_remarks = wantsRemarks(MF.getFunction().getContext());

@@ -149,7 +149,8 @@ fn analyze(run: &mut OrielRun, view: Snapshot<'_>, host: &OrielHost, warning: Or
         Some(ori) if knows_callees => {
             let mut graph = host.stages().graph();
             ori.add_to(&mut graph, &pressure);
-            if !graph.is_complete(&view.name(), |name| host.has_body(name)) {
+            let name = view.name();
+            if !name.is_empty() && !graph.settle_if_complete(&name, |name| host.has_body(name)) {
                 run.analysis.waiting = Some(Waiting {
                     code: OwnedSnapshot::copy_of(&view),
                     intervals: pressure.into_intervals(),
@@ -208,7 +209,9 @@ extern "C" fn oriel_run_resume(
     };
     let analyzed = guarded(|| {
         let pressure = FunctionPressure::new(waiting.code.view(), waiting.intervals);
-        let figures = CodeFigures::with_callees(&pressure, Some(&waiting.ori), &stages.graph());
+        let mut graph = stages.graph();
+        graph.settle();
+        let figures = CodeFigures::with_callees(&pressure, Some(&waiting.ori), &graph);
         finish_analysis(run, &pressure, figures, warning);
     });
     if let Err(message) = analyzed {

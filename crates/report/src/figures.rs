@@ -127,15 +127,17 @@ impl OriCode {
     /// Adds its features to a graph, for figures of this function and of those that call it. Nothing
     /// is added before stage `late`.
     pub fn add_to(&self, graph: &mut CallGraph, pressure: &FunctionPressure<'_>) {
-        let snapshot = pressure.snapshot();
-        if snapshot.stage() != Stage::Late {
-            return;
+        if pressure.snapshot().stage() == Stage::Late {
+            graph.add_features(&self.function, self.features(pressure));
         }
+    }
+
+    /// Returns its features without those of the functions that it calls.
+    fn features(&self, pressure: &FunctionPressure<'_>) -> Features {
         let liveness = Liveness::of_input(&self.function, pressure.intervals().clone())
             .unwrap_or_else(|| Liveness::compute(&self.function, &self.flow));
-        let target = Target::of(&snapshot);
-        let features = Features::with_analyses(&self.function, &target, &self.flow, &liveness);
-        graph.add_features(&self.function, features);
+        let target = Target::of(&pressure.snapshot());
+        Features::with_analyses(&self.function, &target, &self.flow, &liveness)
     }
 }
 
@@ -144,21 +146,18 @@ impl<'a> CodeFigures<'a> {
     /// registers are estimated if Ori can represent the code; without an estimate there is no
     /// occupancy. Of functions that it calls, nothing is known.
     pub fn new(pressure: &FunctionPressure<'a>, code: Option<&OriCode>) -> Self {
-        let mut graph = CallGraph::default();
-        if let Some(code) = code {
-            code.add_to(&mut graph, pressure);
-        }
-        Self::with_callees(pressure, code, &graph)
+        Self::with_callees(pressure, code, &CallGraph::default())
     }
 
-    /// Computes the same with the features of a function and of those that it calls from a graph;
-    /// without an estimate if the graph does not have the function.
+    /// Computes the same with the features of the functions that it calls, and its own if they are
+    /// there, from a graph.
     pub fn with_callees(pressure: &FunctionPressure<'a>, code: Option<&OriCode>, graph: &CallGraph) -> Self {
         let snapshot = pressure.snapshot();
-        let features = match snapshot.stage() {
-            Stage::Late => graph.features(&snapshot.name()),
-            Stage::Ssa => None,
-        };
+        let code_at_late = code.filter(|_| snapshot.stage() == Stage::Late);
+        let features = code_at_late.map(|code| {
+            let known = graph.features(&snapshot.name());
+            known.unwrap_or_else(|| graph.features_of(&code.function, code.features(pressure)))
+        });
         let estimate = features.as_ref().map(RegisterEstimate::from_features);
         let optimized = features.filter(|features| features.debug > 0.0).map(|features| {
             RegisterEstimate::from_features(&Features {

@@ -50,16 +50,22 @@ fn print_features(snapshots: &[OwnedSnapshot], without_debug: bool) -> Result<()
                 from_machine(&snapshot).map_err(|error| format!("{}: {error}", snapshot.name()))?;
             let target = Target::of(&snapshot);
             let is_debug = target.is_debug && !without_debug;
-            graph.add(&function, &Target { is_debug, ..target });
+            let features = Features::new(&function, &Target { is_debug, ..target });
+            graph.add_features(&function, features);
             if snapshot.is_kernel() {
-                kernels.push(function.info.name);
+                kernels.push((function, features));
             }
         }
     }
+    graph.settle();
     let mut out = std::io::stdout().lock();
-    for kernel in kernels {
-        let features = graph.features(&kernel).expect("it was added");
-        writeln!(out, "{}", line_of(&kernel, &features)).map_err(|error| error.to_string())?;
+    for (kernel, own) in kernels {
+        let name = &kernel.info.name;
+        // Kernels without a name are not in the graph.
+        let features = graph
+            .features(name)
+            .unwrap_or_else(|| graph.features_of(&kernel, own));
+        writeln!(out, "{}", line_of(name, &features)).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

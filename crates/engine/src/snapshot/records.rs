@@ -136,6 +136,8 @@ abi! {
         8 FAMILY_SPECIFIC,
         /// The module's PTX tells ptxas to compile for a debugger.
         9 FOR_DEBUGGER,
+        /// A call by address may reach it, as far as the module shows.
+        10 ADDRESS_TAKEN,
     }
 
     /// Properties of a block.

@@ -1,7 +1,7 @@
 //! The inputs of the register estimate.
 
 use super::Target;
-use super::cells::Cells;
+use super::cells::{Cell, Cells};
 use super::dead_ends::{divergence_of_remaining_lanes, flow_without_exits, returning_blocks};
 use super::expansion::is_call_for_debugger;
 use super::live_cells::LiveCells;
@@ -15,6 +15,7 @@ use oriel_ori::{
     each_point,
 };
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 /// Declares the features, each as a field with its description.
 macro_rules! features {
@@ -26,6 +27,10 @@ macro_rules! features {
             $( $(#[$doc])* pub $name: f32, )*
             /// Those that would differ if no registers were allotted; no feature.
             pub(crate) unallotted: WithinTarget,
+            /// Most cells live across a call, values that live in its block alone included; no feature.
+            pub(crate) over_calls: f32,
+            /// Calls by address and recursive ones, of which ptxas knows nothing; no feature.
+            pub(crate) opaque_calls: f32,
         }
 
         impl Features {
@@ -206,6 +211,7 @@ impl Features {
         for (own, of_callee) in [
             (&mut self.calls, callee.calls),
             (&mut self.unknown_calls, callee.unknown_calls),
+            (&mut self.opaque_calls, callee.opaque_calls),
             (&mut self.nodes, callee.nodes),
             (&mut self.global_loads, callee.global_loads),
             (&mut self.matrix_operations, callee.matrix_operations),
@@ -222,6 +228,7 @@ impl Features {
     pub fn add_last_callee(&mut self, callee: &Self) {
         self.add_peaks(callee, 0.0);
         self.unknown_calls += callee.unknown_calls;
+        self.opaque_calls += callee.opaque_calls;
     }
 
     /// Adds the peaks of a callee if `over` cells are live across its calls.
@@ -261,6 +268,8 @@ impl Features {
             (&mut self.global_loads_of_block, callee.global_loads_of_block),
             (&mut self.shared_loads_of_block, callee.shared_loads_of_block),
             (&mut self.called_by_address, callee.called_by_address),
+            // A callee saves the registers that it must preserve, and uses them again.
+            (&mut self.over_calls, callee.over_calls),
             (&mut self.nested_rounds, callee.nested_rounds),
             (&mut self.nested_nodes, callee.nested_nodes),
             (&mut self.nested_loads, callee.nested_loads),
@@ -446,6 +455,22 @@ impl Features {
         if nodes.iter().any(|node| node.is_call) {
             // Values live through the block are live across its calls; the others are on one side.
             self.live_over_calls = self.live_over_calls.max(divergent(live.live_out(block)));
+            self.add_over_calls(cells, nodes, live.live_out(block));
+        }
+    }
+
+    /// Walks a block backwards from the cells that are live at its end.
+    fn add_over_calls(&mut self, cells: &Cells, nodes: &[ScheduleNode], live_out: &[Cell]) {
+        let is_ordinary = |&&cell: &&Cell| !cells.is_uniform(cell);
+        let mut live: HashSet<Cell> = live_out.iter().filter(is_ordinary).copied().collect();
+        for node in nodes.iter().rev() {
+            for cell in &node.defined {
+                live.remove(cell);
+            }
+            if node.is_call {
+                self.over_calls = self.over_calls.max(live.len() as f32);
+            }
+            live.extend(node.used.iter().filter(is_ordinary));
         }
     }
 }

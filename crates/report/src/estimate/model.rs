@@ -26,6 +26,17 @@ const CALL_REGISTERS: f32 = 24.0;
 /// Cells that may be live across a call without additional registers.
 const LIVE_WITHIN: f32 = 2.0;
 
+/// Of the calling convention: every second register is one that a callee preserves.
+const PRESERVED_FACTOR: f32 = 2.0;
+const PRESERVED_OFFSET: f32 = 10.0;
+
+/// Registers of a function that is called by address, besides its cells; and the counts, found with
+/// ptxas 13.0, to which ptxas raises the sum.
+const BY_ADDRESS_OFFSET: f32 = 6.0;
+const BY_ADDRESS_COUNTS: [f32; 13] = [
+    24.0, 28.0, 32.0, 40.0, 48.0, 56.0, 64.0, 72.0, 80.0, 96.0, 128.0, 168.0, 255.0,
+];
+
 /// For a debugger: registers besides those of the PTX.
 const DEBUG_OFFSET: f32 = 6.0;
 
@@ -150,12 +161,24 @@ impl Model<'_> {
     }
 
     /// Registers of the calling convention: an unknown function may use the first ones, and values
-    /// live across its call come after them.
+    /// live across its call come after them. If ptxas knows nothing of the callee, these values need
+    /// preserved registers. A function that is called by address uses its own in the same place.
     fn needed_for_calls(features: &Features) -> f64 {
         if features.unknown_calls == 0.0 {
             return 0.0;
         }
-        f64::from(CALL_REGISTERS + (features.live_over_calls - LIVE_WITHIN).max(0.0))
+        let for_unknown = CALL_REGISTERS + (features.live_over_calls - LIVE_WITHIN).max(0.0);
+        let for_opaque = match features.opaque_calls > 0.0 {
+            true => PRESERVED_FACTOR * features.over_calls + PRESERVED_OFFSET,
+            false => 0.0,
+        };
+        let by_address = features.called_by_address + BY_ADDRESS_OFFSET;
+        let mut counts = BY_ADDRESS_COUNTS.into_iter();
+        let for_known = match features.called_by_address > 0.0 {
+            true => counts.find(|&count| count >= by_address).unwrap_or(by_address),
+            false => 0.0,
+        };
+        f64::from(for_unknown.max(for_opaque).max(for_known))
     }
 
     /// Returns the registers that a function needs if ptxas compiles it for a debugger.

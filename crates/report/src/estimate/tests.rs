@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::occupancy::MAX_REGISTERS_PER_THREAD;
-use oriel_engine::snapshot::abi::Stage;
+use oriel_engine::snapshot::abi::{FunctionFlags, Stage};
 use oriel_ori::parse_function;
 use proptest::prelude::*;
 
@@ -368,16 +368,20 @@ fn with_device_function(kernel: &str) -> CallGraph {
     let mut graph = CallGraph::default();
     for text in [kernel, &device] {
         let function = parse_function(text).expect("it parses");
-        let target = Target {
-            sm: 90,
-            register_limit: MAX_REGISTERS_PER_THREAD,
-            allotted_registers: 0,
-            threads: 0,
-            is_debug: false,
-        };
-        graph.add(&function, &target);
+        graph.add(&function, &target_of(90));
     }
     graph
+}
+
+/// A target without bounds.
+fn target_of(sm: u32) -> Target {
+    Target {
+        sm,
+        register_limit: MAX_REGISTERS_PER_THREAD,
+        allotted_registers: 0,
+        threads: 0,
+        is_debug: false,
+    }
 }
 
 fn calling(callee: &str) -> CallGraph {
@@ -409,13 +413,72 @@ fn a_kernel_has_the_registers_of_what_it_calls() {
 #[test]
 fn a_graph_is_complete_if_it_has_all_that_may_be_called() {
     let everything = |_: &str| true;
-    assert!(calling("f").is_complete("k", everything));
-    assert!(calling("k").is_complete("k", everything));
-    let graph = calling("g");
-    assert!(!graph.is_complete("k", everything));
-    assert!(graph.is_complete("k", |name| name != "g"));
-    assert!(graph.is_complete("f", everything));
-    assert!(!graph.is_complete("h", everything));
+    assert!(calling("f").settle_if_complete("k", everything));
+    assert!(calling("k").settle_if_complete("k", everything));
+    let mut graph = calling("g");
+    assert!(!graph.settle_if_complete("k", everything));
+    assert!(graph.settle_if_complete("k", |name| name != "g"));
+    assert!(graph.settle_if_complete("f", everything));
+    assert!(!graph.settle_if_complete("h", everything));
+}
+
+#[test]
+fn a_call_by_address_reaches_the_functions_whose_addresses_are_taken() {
+    let kernel = "kernel \"k\" sm_90 late {
+bix0:
+    %0:R64 = LD.param::entry.b64 [&k_param_0]
+    CALL.START 0, 0
+    CALL %0, 0, 0
+    CALL.END 0, 0
+    RET
+}
+";
+    let mut graph = with_device_function(kernel);
+    assert_eq!(graph.features("k").expect("it was added").called_by_address, 0.0);
+    let device = format!(
+        "function \"g\" sm_90 late {{\n{}}}\n",
+        copies(60).replace("param::entry", "param::func")
+    );
+    let mut function = parse_function(&device).expect("it parses");
+    function.info.flags |= FunctionFlags::ADDRESS_TAKEN;
+    graph.add(&function, &target_of(90));
+    let features = graph.features("k").expect("it was added");
+    assert!(features.called_by_address >= 60.0);
+    assert_eq!(RegisterEstimate::from_features(&features).registers, 72);
+}
+
+#[test]
+fn settled_features_are_those_of_each_function_alone() {
+    // `b` and `c` call each other; `a` calls both, `d` nothing that calls.
+    let function = |name: &str, callees: &[&str], values: usize| {
+        let calls = callees
+            .iter()
+            .map(|callee| format!("    CALL.START 0, 0\n    CALL &{callee}, 0, 0\n    CALL.END 0, 0\n"));
+        let body = copies(values).replace("param::entry", "param::func");
+        let body = body.replace("    RET\n", &format!("{}    RET\n", calls.collect::<String>()));
+        parse_function(&format!("function \"{name}\" sm_90 late {{\n{body}}}\n")).expect("it parses")
+    };
+    let functions = [
+        function("a", &["b", "c", "d", "unknown"], 4),
+        function("b", &["c", "d"], 8),
+        function("c", &["b"], 16),
+        function("d", &["e"], 24),
+        function("e", &[], 32),
+    ];
+    let mut graph = CallGraph::default();
+    for function in &functions {
+        graph.add(function, &target_of(90));
+    }
+    let names = functions.each_ref().map(|function| function.info.name.as_str());
+    let alone = names.map(|name| graph.features(name));
+    graph.settle();
+    assert_eq!(names.map(|name| graph.features(name)), alone);
+    let [a, b, c, d, _] = alone.map(|features| features.expect("it was added"));
+    assert_eq!(
+        [a, b, c, d].map(|features| features.unknown_calls),
+        [3.0, 1.0, 1.0, 0.0]
+    );
+    assert!(d.source_peak >= 32.0 && a.source_peak >= c.source_peak);
 }
 
 /// A kernel that calls `f` where a value is wrong, with `behind` after the call.

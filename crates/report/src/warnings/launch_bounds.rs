@@ -26,13 +26,16 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
     let bounds = context.bounds;
     let threads = bounds.max_threads_per_block?;
     let limit = bounds.register_limit_of_ptxas(context.snapshot.function().sm);
-    if limit <= NEVER_BELOW
-        || !takes_min_blocks(context.snapshot)
-        || context.known.pressure <= limit
-        || !wants_min_blocks(context.snapshot, context.function)
-    {
+    if limit <= NEVER_BELOW || !takes_min_blocks(context.snapshot) {
         return None;
     }
+    let plug_in = if context.known.pressure > limit && wants_min_blocks(context.snapshot, context.function) {
+        ""
+    } else if needs_more_for_callees(context, limit) {
+        "=always"
+    } else {
+        return None;
+    };
     let (block, instruction) = context.known.peak?;
     Some(Warning {
         kind: WarningKind::LaunchBoundsCliff,
@@ -43,10 +46,17 @@ pub(super) fn cliff(context: &WarningContext<'_, '_>) -> Option<Warning> {
         ),
         cost: format!("ptxas may give a thread 32 registers instead of {limit} and spill all others"),
         remedy: format!(
-            "ask for one block at least, as Oriel's plug-in does (-oriel-min-blocks): __launch_bounds__({threads}, 1), \
+            "ask for one block at least, as Oriel's plug-in does (-oriel-min-blocks{plug_in}): __launch_bounds__({threads}, 1), \
              \"nvvm.minctasm\"=\"1\""
         ),
     })
+}
+
+/// True if a kernel needs more registers than `limit` only with those of the functions that it calls, even
+/// in the order that needs few. While LLVM compiles the kernel, the plug-in does not know that.
+fn needs_more_for_callees(context: &WarningContext<'_, '_>, limit: u32) -> bool {
+    let with_callees = context.known.estimate;
+    with_callees.is_some_and(|(features, _)| features.calls > 0.0 && features.kept_peak as u32 > limit)
 }
 
 /// Finds a kernel for which ptxas uses the registers that its bounds allot, if at least 1.5 times as many warps
