@@ -111,7 +111,8 @@ impl Snapshot<'_> {
     }
 
     /// Returns the usual file name of this snapshot: function and stage, and a checksum of module
-    /// and function if the name alone is no valid file name.
+    /// and function if the name alone is no valid file name. For a function without a name it is a
+    /// checksum of the code, too.
     pub fn file_name(&self) -> String {
         const LONGEST: usize = 80;
         let name = self.name();
@@ -127,8 +128,12 @@ impl Snapshot<'_> {
             })
             .collect();
         if safe != name || safe.is_empty() {
-            let identity = format!("{}\n{name}", self.module_name());
-            safe = format!("{safe}-{:08x}", crc32fast::hash(identity.as_bytes()));
+            let mut identity = format!("{}\n{name}", self.module_name()).into_bytes();
+            if safe.is_empty() {
+                safe = "unnamed".to_owned();
+                identity.extend(self.to_bytes());
+            }
+            safe = format!("{safe}-{:08x}", crc32fast::hash(&identity));
         }
         format!("{safe}.{}.oriel", self.stage().name())
     }
